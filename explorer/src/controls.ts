@@ -1,5 +1,6 @@
 // Playing: buttons, slider, jump, speed, keys, and the address, which keeps the position.
 
+import { keptInAddress } from "./broken/address";
 import { el, icon, set } from "./dom";
 import type { Showing, Store } from "./state";
 
@@ -173,7 +174,7 @@ export function fromAddress(): Partial<Showing> {
 }
 
 function toAddress({ i, layer }: Showing, home: number): void {
-  const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
+  const hash = `#${[`i=${i}`, ...(layer === home ? [] : [`layer=${layer + 1}`]), ...keptInAddress()].join("&")}`;
   if (hash === location.hash) return;
   try {
     history.replaceState(null, "", hash);

@@ -1,5 +1,6 @@
 // The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/web/explorer/document.py writes both).
 
+import type { Claims } from "./broken/cause";
 import type { DecoderSpec } from "./live/decoder";
 import type { BoxSpec } from "./live/inputs";
 import type { ReadSpec } from "./live/readout";
@@ -53,7 +54,8 @@ export interface LayerSpec {
   source: string;
   equation: string;
   units: number;
-  weights: Place;
+  /** The weights as `tm2tfr.listing` writes them, where the page has no others. */
+  weights: Place | null;
   heads: HeadSpec[];
 }
 
@@ -113,6 +115,8 @@ export interface RunSpec {
 
 /** What the page needs to record another run of the same weights. */
 export interface LiveSpec {
+  /** What the weights claim; null where no model says what is right inside. */
+  claims: Claims | null;
   /** How the cells of each column are read. */
   readout: ReadSpec[];
   /** What says what is right; null if nothing does. */
@@ -297,8 +301,8 @@ export class Run {
   readonly expected: Sheet;
   private readonly stages: Map<number, { values: Numbers; others: Map<number, number[]> }>[];
   private readonly seen: ((i: number) => Look)[][];
-  /** The weights of each layer, as `tm2tfr.listing` writes them. */
-  readonly weights: string[];
+  /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
+  readonly weights: (string | null)[];
   private readonly unspecified: Map<string, Numbers>;
 
   constructor(
@@ -319,7 +323,7 @@ export class Run {
           ]),
         ),
     );
-    this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+    this.weights = spec.layers.map((layer) => layer.weights && textAt(buffers, layer.weights));
     this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
     this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
   }

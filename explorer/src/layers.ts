@@ -1,5 +1,7 @@
 // The layers, each with its meaning, its equation, where its heads look and what it wrote; and the residual stream.
 
+import type { Broken } from "./broken/broken";
+import { WeightsCard } from "./broken/card";
 import type { Run } from "./data";
 import { el, set } from "./dom";
 import type { Store } from "./state";
@@ -8,18 +10,22 @@ import { apart, count, digits, math, symbolOf, words } from "./words";
 
 export class Layers {
   readonly element: HTMLElement;
+  /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
+  readonly weights: WeightsCard[] = [];
   private readonly cards: { card: HTMLElement; button: HTMLElement; heads: HTMLElement; wrote: HTMLElement }[];
 
   constructor(
     private readonly run: Run,
     private readonly store: Store,
+    private readonly broken: Broken | null = null,
   ) {
     this.cards = [this.embedding(), ...run.spec.layers.map((_, l) => this.card(l))];
+    if (broken) broken.invite = () => this.weights[Math.max(1, store.now.layer + 1)]!.invite();
     this.element = el(
       "section",
       { class: "panel layers-panel", "aria-label": "The layers" },
       el("h2", {}, "How the next token is computed"),
-      el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card)),
+      el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card), broken && this.unembedding(broken)),
     );
   }
 
@@ -44,7 +50,8 @@ export class Layers {
       "embedding",
     );
     const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
-    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
+    const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
+    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
     return { card, button, heads: el("ul"), wrote };
   }
 
@@ -58,34 +65,32 @@ export class Layers {
       el("span", { class: "number" }, String(l + 1)),
       layer.name,
     );
-    const weights = el(
-      "div",
-      { class: "weights", hidden: true },
-      ...layer.heads.map((head, k) =>
-        el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)),
-      ),
-      el("pre", { tabindex: 0 }, this.run.weights[l]!),
-    );
-    const more = el("button", {
-      type: "button",
-      class: "small",
-      "aria-expanded": "false",
-      "aria-label": `the weights of layer ${l + 1}`,
-      click: () => {
-        weights.hidden = !weights.hidden;
-        set(more, { "aria-expanded": String(!weights.hidden) });
-      },
-    }, "weights");
+    const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)));
+    const called = `layer ${l + 1}`;
+    const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read(called, scores, this.run.weights[l] ?? "");
     const card = el(
       "li",
       { class: "layer", "data-layer": l + 1 },
       el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
       el("p", { class: "meaning" }, layer.meaning),
       heads,
-      el("div", { class: "bottom" }, wrote, more),
-      weights,
+      el("div", { class: "bottom" }, wrote, weights.button),
+      weights.element,
     );
     return { card, button, heads, wrote };
+  }
+
+  /** What is read off the stream after the last layer. */
+  private unembedding(broken: Broken): HTMLElement {
+    const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
+    const name = el("span", { class: "layer-name" }, "unembedding");
+    const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+    return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
+  }
+
+  private changeable(card: WeightsCard): WeightsCard {
+    this.weights.push(card);
+    return card;
   }
 
   private heads(l: number, i: number): HTMLElement[] {
@@ -134,6 +139,22 @@ export class Layers {
     );
     return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
   }
+}
+
+/** Weights that are only read: the button that opens them, and they. */
+function read(called: string, scores: Node[], listing: string): { button: HTMLButtonElement; element: HTMLElement } {
+  const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+  const button = el("button", {
+    type: "button",
+    class: "small",
+    "aria-expanded": "false",
+    "aria-label": `the weights of ${called}`,
+    click: () => {
+      element.hidden = !element.hidden;
+      set(button, { "aria-expanded": String(!element.hidden) });
+    },
+  }, "weights");
+  return { button, element };
 }
 
 export class Stream {

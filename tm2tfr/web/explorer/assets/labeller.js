@@ -80,9 +80,19 @@
       return { name, heads: own, feedForward, ...norms[n] };
     });
     const loops = spec.loops.map(({ first, last: last2, times: times2, until }) => ({ first, last: last2, times: times2, until: until ? next(1, width) : null }));
-    const names = spec.names && JSON.parse(textAt(buffers, spec.names));
+    const names = namesOf(aboutOf(spec, buffers));
     const { bos, stop } = spec;
     return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    if (spec.none !== void 0) throw new Error(spec.none);
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name, labels }) => labels?.map((label) => `${name}[${label}]`) ?? [name]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
   }
   function answered({ outputs, vocabulary }) {
     if (!outputs.length) return vocabulary;
@@ -641,14 +651,14 @@
     check(x, after, position) {
       const wrong = this.careful ? firstInfinite(x) : -1;
       if (wrong < 0) return;
-      const direction = this.decoder.names?.directions[wrong] ?? String(wrong);
+      const direction = this.decoder.names.directions[wrong] ?? String(wrong);
       const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
       throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
     }
     checkHidden(n, { writes }, hidden, position) {
       const unit = writes.find((u) => !Number.isFinite(hidden[u]));
       if (unit === void 0) return;
-      const name = this.decoder.names?.units[n]?.[unit] ?? String(unit);
+      const name = this.decoder.names.units[n]?.[unit] ?? String(unit);
       throw tooLarge(layerCalled(this.decoder, n + 1), position, `the sum of hidden unit ${quoted(name)}`);
     }
   };
@@ -722,10 +732,24 @@
   // src/live/python.ts
   function plainNumber(value) {
     if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+    return repr(value);
+  }
+  function repr(value) {
     return special(value) ?? pointed(value.toExponential(), 16);
   }
   function sixDigits(value) {
-    return special(value) ?? pointed(value.toExponential(5), 6, true);
+    return general(value, 6);
+  }
+  function general(value, digits) {
+    return special(value) ?? pointed(toEven(value, digits), digits, true);
+  }
+  function toEven(value, digits) {
+    const [exact, power] = value.toExponential(100).split("e");
+    const all = exact.replace(/[-.]/g, "");
+    const tie = all[digits] === "5" && /^0*$/.test(all.slice(digits + 1));
+    if (!tie || Number(all[digits - 1]) % 2) return value.toExponential(digits - 1);
+    const kept = all.slice(0, digits);
+    return `${value < 0 ? "-" : ""}${kept[0]}${kept.slice(1) ? `.${kept.slice(1)}` : ""}e${power}`;
   }
   function special(value) {
     if (Object.is(value, -0)) return "-0";

@@ -21,6 +21,13 @@
       else element.setAttribute(name2, value === true ? "" : String(value));
     }
   }
+  function replacing(replace2) {
+    const { id: id2 } = document.activeElement ?? { id: "" };
+    const top2 = scrollY;
+    replace2();
+    if (id2) document.getElementById(id2)?.focus({ preventScroll: true });
+    scrollTo(0, top2);
+  }
   function icon(path) {
     return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));
   }
@@ -197,10 +204,10 @@
   function token2(text) {
     return el("b", { class: "mono" }, text);
   }
-  function described(run, description, i2) {
+  function described(run2, description, i2) {
     const rule = description?.ruleAt(i2);
-    const place = ["The prompt describes the machine: ", token2(run.rows.fed(i2))];
-    if (!rule) return [...place, i2 > 0 ? "." : run.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
+    const place = ["The prompt describes the machine: ", token2(run2.rows.fed(i2))];
+    if (!rule) return [...place, i2 > 0 ? "." : run2.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
     if (i2 === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
     return [...place, " is what the rule for ", token2(rule.wanted), " answers."];
   }
@@ -219,17 +226,17 @@
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
   }
-  function plainStory(run, i2) {
-    const { rows } = run;
-    if (i2 < run.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
-    const then = run.ends(i2) ? ", which ends the run." : ", which is the next token.";
-    const given2 = i2 === run.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
+  function plainStory(run2, i2) {
+    const { rows } = run2;
+    if (i2 < run2.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
+    const then = run2.ends(i2) ? ", which ends the run." : ", which is the next token.";
+    const given2 = i2 === run2.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
     return [...given2, " It answers with ", token2(rows.answer(i2)), then];
   }
-  function story(run, machine, description, i2) {
-    const { rows, spec } = run;
+  function story(run2, machine, description, i2) {
+    const { rows, spec } = run2;
     const answer = rows.answer(i2);
-    if (i2 < spec.lead) return described(run, description, i2);
+    if (i2 < spec.lead) return described(run2, description, i2);
     if (i2 < spec.prompt) return ["The prompt: ", token2(rows.fed(i2)), ` is in cell ${i2 - spec.lead} of the tape.`];
     if (i2 === spec.prompt)
       return [
@@ -453,11 +460,11 @@
     */
     replace(from, to, text) {
       [from, to] = clip(this, from, to);
-      let parts = [];
+      let parts2 = [];
       this.decompose(
         0,
         from,
-        parts,
+        parts2,
         2
         /* Open.To */
       );
@@ -465,18 +472,18 @@
         text.decompose(
           0,
           text.length,
-          parts,
+          parts2,
           1 | 2
           /* Open.To */
         );
       this.decompose(
         to,
         this.length,
-        parts,
+        parts2,
         1
         /* Open.From */
       );
-      return TextNode.from(parts, this.length - (to - from) + text.length);
+      return TextNode.from(parts2, this.length - (to - from) + text.length);
     }
     /**
     Append another document to this one.
@@ -489,9 +496,9 @@
     */
     slice(from, to = this.length) {
       [from, to] = clip(this, from, to);
-      let parts = [];
-      this.decompose(from, to, parts, 0);
-      return TextNode.from(parts, to - from);
+      let parts2 = [];
+      this.decompose(from, to, parts2, 0);
+      return TextNode.from(parts2, to - from);
     }
     /**
     Test whether this text is equal to another instance.
@@ -605,12 +612,12 @@
       let text = from <= 0 && to >= this.length ? this : new _TextLeaf(sliceText(this.text, from, to), Math.min(to, this.length) - Math.max(0, from));
       if (open & 1) {
         let prev = target.pop();
-        let joined = appendText(text.text, prev.text.slice(), 0, text.length);
-        if (joined.length <= 32) {
-          target.push(new _TextLeaf(joined, prev.length + text.length));
+        let joined2 = appendText(text.text, prev.text.slice(), 0, text.length);
+        if (joined2.length <= 32) {
+          target.push(new _TextLeaf(joined2, prev.length + text.length));
         } else {
-          let mid = joined.length >> 1;
-          target.push(new _TextLeaf(joined.slice(0, mid)), new _TextLeaf(joined.slice(mid)));
+          let mid = joined2.length >> 1;
+          target.push(new _TextLeaf(joined2.slice(0, mid)), new _TextLeaf(joined2.slice(mid)));
         }
       } else {
         target.push(text);
@@ -1309,17 +1316,17 @@
     Serialize this change set to a JSON-representable value.
     */
     toJSON() {
-      let parts = [];
+      let parts2 = [];
       for (let i2 = 0; i2 < this.sections.length; i2 += 2) {
         let len = this.sections[i2], ins = this.sections[i2 + 1];
         if (ins < 0)
-          parts.push(len);
+          parts2.push(len);
         else if (ins == 0)
-          parts.push([len]);
+          parts2.push([len]);
         else
-          parts.push([len].concat(this.inserted[i2 >> 1].toJSON()));
+          parts2.push([len].concat(this.inserted[i2 >> 1].toJSON()));
       }
-      return parts;
+      return parts2;
     }
     /**
     Create a change set for the given changes, for a document of the
@@ -1850,10 +1857,10 @@
   }
   var nextID = 0;
   var Facet = class _Facet {
-    constructor(combine, compareInput, compare2, isStatic, enables) {
+    constructor(combine, compareInput, compare3, isStatic, enables) {
       this.combine = combine;
       this.compareInput = compareInput;
-      this.compare = compare2;
+      this.compare = compare3;
       this.isStatic = isStatic;
       this.id = nextID++;
       this.default = combine([]);
@@ -1921,7 +1928,7 @@
     dynamicSlot(addresses) {
       var _a2;
       let getter = this.value;
-      let compare2 = this.facet.compareInput;
+      let compare3 = this.facet.compareInput;
       let id2 = this.id, idx = addresses[id2] >> 1, multi = this.type == 2;
       let depDoc = false, depSel = false, depAddrs = [];
       for (let dep of this.dependencies) {
@@ -1940,7 +1947,7 @@
         update(state, tr) {
           if (depDoc && tr.docChanged || depSel && (tr.docChanged || tr.selection) || ensureAll(state, depAddrs)) {
             let newVal = getter(state);
-            if (multi ? !compareArray(newVal, state.values[idx], compare2) : !compare2(newVal, state.values[idx])) {
+            if (multi ? !compareArray(newVal, state.values[idx], compare3) : !compare3(newVal, state.values[idx])) {
               state.values[idx] = newVal;
               return 1;
             }
@@ -1953,7 +1960,7 @@
             let oldVal = getAddr(oldState, oldAddr);
             if (this.dependencies.every((dep) => {
               return dep instanceof Facet ? oldState.facet(dep) === state.facet(dep) : dep instanceof StateField ? oldState.field(dep, false) == state.field(dep, false) : true;
-            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare2) : compare2(newVal = getter(state), oldVal))) {
+            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare3) : compare3(newVal = getter(state), oldVal))) {
               state.values[idx] = oldVal;
               return 0;
             }
@@ -1969,20 +1976,20 @@
       return this;
     }
   };
-  function compareArray(a, b, compare2) {
+  function compareArray(a, b, compare3) {
     if (a.length != b.length)
       return false;
     for (let i2 = 0; i2 < a.length; i2++)
-      if (!compare2(a[i2], b[i2]))
+      if (!compare3(a[i2], b[i2]))
         return false;
     return true;
   }
   function ensureAll(state, addrs) {
-    let changed = false;
+    let changed2 = false;
     for (let addr of addrs)
       if (ensureAddr(state, addr) & 1)
-        changed = true;
-    return changed;
+        changed2 = true;
+    return changed2;
   }
   function dynamicFacetSlot(addresses, facet, providers) {
     let providerAddrs = providers.map((p) => addresses[p.id]);
@@ -2303,8 +2310,8 @@
     if (status & 2)
       return status;
     state.status[idx] = 4;
-    let changed = state.computeSlot(state, state.config.dynamicSlots[idx]);
-    return state.status[idx] = 2 | changed;
+    let changed2 = state.computeSlot(state, state.config.dynamicSlots[idx]);
+    return state.status[idx] = 2 | changed2;
   }
   function getAddr(state, addr) {
     return addr & 1 ? state.config.staticValues[addr >> 1] : state.values[addr >> 1];
@@ -3937,18 +3944,18 @@
     mount(modules, root) {
       let sheet = this.sheet;
       let pos = 0, j = 0;
-      let changed = false;
+      let changed2 = false;
       for (let i2 = 0; i2 < modules.length; i2++) {
         let mod = modules[i2], index = this.modules.indexOf(mod);
         if (index < j && index > -1) {
           this.modules.splice(index, 1);
-          changed = true;
+          changed2 = true;
           j--;
           index = -1;
         }
         if (index == -1) {
           this.modules.splice(j++, 0, mod);
-          changed = true;
+          changed2 = true;
           if (sheet) for (let k = 0; k < mod.rules.length; k++)
             sheet.insertRule(mod.rules[k], pos++);
         } else {
@@ -3961,7 +3968,7 @@
         if (root.adoptedStyleSheets.indexOf(this.sheet) < 0)
           root.adoptedStyleSheets = [this.sheet, ...root.adoptedStyleSheets];
       } else {
-        if (changed) {
+        if (changed2) {
           let text = "";
           for (let i2 = 0; i2 < this.modules.length; i2++)
             text += this.modules[i2].getRules() + "\n";
@@ -4186,11 +4193,11 @@
     }
   }
   function updateAttrs(dom, prev, attrs) {
-    let changed = false;
+    let changed2 = false;
     if (prev) {
       for (let name2 in prev)
         if (!(attrs && name2 in attrs)) {
-          changed = true;
+          changed2 = true;
           if (name2 == "style")
             dom.style.cssText = "";
           else
@@ -4200,14 +4207,14 @@
     if (attrs) {
       for (let name2 in attrs)
         if (!(prev && prev[name2] == attrs[name2])) {
-          changed = true;
+          changed2 = true;
           if (name2 == "style")
             dom.style.cssText = attrs[name2];
           else
             dom.setAttribute(name2, attrs[name2]);
         }
     }
-    return changed;
+    return changed2;
   }
   function getAttrs(dom) {
     let attrs = /* @__PURE__ */ Object.create(null);
@@ -4485,7 +4492,7 @@
   BlockWrapper.prototype.startSide = BlockWrapper.prototype.endSide = -1;
   var isElt = (node) => node.nodeType == 1;
   var isText = (node) => node.nodeType == 3;
-  function getSelection(root) {
+  function getSelection2(root) {
     let target;
     if (root.nodeType == 11) {
       target = root.getSelection ? root : root.ownerDocument;
@@ -6965,7 +6972,7 @@
             dom.blur();
             dom.focus({ preventScroll: true });
           }
-          let rawSel = getSelection(this.view.root);
+          let rawSel = getSelection2(this.view.root);
           if (!rawSel) ;
           else if (main.empty) {
             if (browser.gecko) {
@@ -7015,7 +7022,7 @@
       if (this.hasComposition)
         return;
       let { view: view2 } = this, cursor = view2.state.selection.main;
-      let sel = getSelection(view2.root);
+      let sel = getSelection2(view2.root);
       let { anchorNode, anchorOffset } = view2.observer.selectionRange;
       if (!sel || !cursor.empty || !cursor.assoc || !sel.modify)
         return;
@@ -7590,7 +7597,7 @@
       return cat == nextCat;
     };
   }
-  function moveVertically(view2, start, forward, distance) {
+  function moveVertically(view2, start, forward, distance2) {
     let startPos = start.head, dir = forward ? 1 : -1;
     if (startPos == (forward ? view2.state.doc.length : 0))
       return EditorSelection.cursor(startPos, start.assoc);
@@ -7609,7 +7616,7 @@
       startY = (dir < 0 ? line.top : line.bottom) + docTop;
     }
     let resolvedGoal = rect.left + goal;
-    let halfText = view2.viewState.heightOracle.textHeight >> 1, dist2 = distance !== null && distance !== void 0 ? distance : halfText;
+    let halfText = view2.viewState.heightOracle.textHeight >> 1, dist2 = distance2 !== null && distance2 !== void 0 ? distance2 : halfText;
     for (let scan = 0; ; scan += halfText) {
       let y = startY + (dist2 + scan) * dir;
       let pos = posAtCoords(view2, { x: resolvedGoal, y }, false, dir);
@@ -8571,7 +8578,7 @@
     let { main } = view2.state.selection;
     if (main.empty)
       return false;
-    let sel = getSelection(view2.root);
+    let sel = getSelection2(view2.root);
     if (!sel || sel.rangeCount == 0)
       return true;
     let rects = sel.getRangeAt(0).getClientRects();
@@ -8821,9 +8828,9 @@
       return true;
     let files = event.dataTransfer.files;
     if (files && files.length) {
-      let text = Array(files.length), read = 0;
+      let text = Array(files.length), read4 = 0;
       let finishFile = () => {
-        if (++read == files.length)
+        if (++read4 == files.length)
           dropText(view2, event, text.filter((s) => s != null).join(view2.state.lineBreak), false);
       };
       for (let i2 = 0; i2 < files.length; i2++) {
@@ -9087,13 +9094,13 @@
     }
     refresh(whiteSpace, lineHeight, charWidth, textHeight, lineLength, knownHeights) {
       let lineWrapping = wrappingWhiteSpace.indexOf(whiteSpace) > -1;
-      let changed = Math.abs(lineHeight - this.lineHeight) > 0.3 || this.lineWrapping != lineWrapping;
+      let changed2 = Math.abs(lineHeight - this.lineHeight) > 0.3 || this.lineWrapping != lineWrapping;
       this.lineWrapping = lineWrapping;
       this.lineHeight = lineHeight;
       this.charWidth = charWidth;
       this.textHeight = textHeight;
       this.lineLength = lineLength;
-      if (changed) {
+      if (changed2) {
         this.heightSamples = {};
         for (let i2 = 0; i2 < knownHeights.length; i2++) {
           let h = knownHeights[i2];
@@ -9103,7 +9110,7 @@
             this.heightSamples[Math.floor(h * 10)] = true;
         }
       }
-      return changed;
+      return changed2;
     }
   };
   var MeasuredHeights = class {
@@ -10228,21 +10235,21 @@
         point() {
         }
       }, 20);
-      let changed = 0;
+      let changed2 = 0;
       if (ranges.length != this.visibleRanges.length) {
-        changed = 8 | 4;
+        changed2 = 8 | 4;
       } else {
-        for (let i2 = 0; i2 < ranges.length && !(changed & 8); i2++) {
+        for (let i2 = 0; i2 < ranges.length && !(changed2 & 8); i2++) {
           let old = this.visibleRanges[i2], nw = ranges[i2];
           if (old.from != nw.from || old.to != nw.to) {
-            changed |= 4;
+            changed2 |= 4;
             if (!(changes && changes.mapPos(old.from, -1) == nw.from && changes.mapPos(old.to, 1) == nw.to))
-              changed |= 8;
+              changed2 |= 8;
           }
         }
       }
       this.visibleRanges = ranges;
-      return changed;
+      return changed2;
     }
     lineBlockAt(pos) {
       return pos >= this.viewport.from && pos <= this.viewport.to && this.viewportLines.find((b) => b.from <= pos && b.to >= pos) || scaleBlock(this.heightMap.lineAt(pos, QueryType.ByPos, this.heightOracle, 0, 0), this.scaler);
@@ -10306,15 +10313,15 @@
     }
   }
   function findFraction(structure, pos) {
-    let counted = 0;
+    let counted2 = 0;
     for (let { from, to } of structure.ranges) {
       if (pos <= to) {
-        counted += pos - from;
+        counted2 += pos - from;
         break;
       }
-      counted += to - from;
+      counted2 += to - from;
     }
-    return counted / structure.total;
+    return counted2 / structure.total;
   }
   function find(array, f) {
     for (let val of array)
@@ -10852,7 +10859,7 @@
     }
     readSelectionRange() {
       let { view: view2 } = this;
-      let selection = getSelection(view2.root);
+      let selection = getSelection2(view2.root);
       if (!selection)
         return false;
       let range2 = browser.safari && view2.root.nodeType == 11 && view2.root.activeElement == this.dom && safariSelectionRangeHack(this.view, selection) || selection;
@@ -10878,15 +10885,15 @@
     }
     listenForScroll() {
       this.parentCheck = -1;
-      let i2 = 0, changed = null;
+      let i2 = 0, changed2 = null;
       for (let dom = this.dom; dom; ) {
         if (isElt(dom)) {
-          if (!changed && i2 < this.scrollTargets.length && this.scrollTargets[i2] == dom)
+          if (!changed2 && i2 < this.scrollTargets.length && this.scrollTargets[i2] == dom)
             i2++;
-          else if (!changed)
-            changed = this.scrollTargets.slice(0, i2);
-          if (changed)
-            changed.push(dom);
+          else if (!changed2)
+            changed2 = this.scrollTargets.slice(0, i2);
+          if (changed2)
+            changed2.push(dom);
           dom = dom.assignedSlot || dom.parentNode;
         } else if (dom.nodeType == 11) {
           dom = dom.host;
@@ -10894,12 +10901,12 @@
           break;
         }
       }
-      if (i2 < this.scrollTargets.length && !changed)
-        changed = this.scrollTargets.slice(0, i2);
-      if (changed) {
+      if (i2 < this.scrollTargets.length && !changed2)
+        changed2 = this.scrollTargets.slice(0, i2);
+      if (changed2) {
         for (let dom of this.scrollTargets)
           dom.removeEventListener("scroll", this.onScroll);
-        for (let dom of this.scrollTargets = changed)
+        for (let dom of this.scrollTargets = changed2)
           dom.addEventListener("scroll", this.onScroll);
       }
     }
@@ -11146,14 +11153,14 @@
         return buildSelectionRangeFromRange(view2, range2);
     }
     let found = null;
-    function read(event) {
+    function read4(event) {
       event.preventDefault();
       event.stopImmediatePropagation();
       found = event.getTargetRanges()[0];
     }
-    view2.contentDOM.addEventListener("beforeinput", read, true);
+    view2.contentDOM.addEventListener("beforeinput", read4, true);
     view2.dom.ownerDocument.execCommand("indent");
-    view2.contentDOM.removeEventListener("beforeinput", read, true);
+    view2.contentDOM.removeEventListener("beforeinput", read4, true);
     return found ? buildSelectionRangeFromRange(view2, found) : null;
   }
   var EditContextManager = class {
@@ -11247,7 +11254,7 @@
       for (let event in this.handlers)
         context.addEventListener(event, this.handlers[event]);
       this.measureReq = { read: (view3) => {
-        let sel = getSelection(view3.root);
+        let sel = getSelection2(view3.root);
         if (sel && sel.rangeCount)
           this.editContext.updateSelectionBounds(sel.getRangeAt(0).getBoundingClientRect());
       } };
@@ -11684,15 +11691,15 @@
             scrollScale = this.viewState.scaleY;
           }
           this.updateState = 1;
-          let changed = this.viewState.measure();
-          if (!changed && !this.measureRequests.length && this.viewState.scrollTarget == null)
+          let changed2 = this.viewState.measure();
+          if (!changed2 && !this.measureRequests.length && this.viewState.scrollTarget == null)
             break;
           if (i2 > 5) {
             console.warn(this.measureRequests.length ? "Measure loop restarted more than 5 times" : "Viewport failed to stabilize");
             break;
           }
           let measuring = [];
-          if (!(changed & 4))
+          if (!(changed2 & 4))
             [this.measureRequests, measuring] = [measuring, this.measureRequests];
           let measured = measuring.map((m) => {
             try {
@@ -11703,11 +11710,11 @@
             }
           });
           let update = ViewUpdate.create(this, this.state, []), redrawn = false;
-          update.flags |= changed;
+          update.flags |= changed2;
           if (!updated)
             updated = update;
           else
-            updated.flags |= changed;
+            updated.flags |= changed2;
           this.updateState = 2;
           if (!update.empty) {
             this.updatePlugins(update);
@@ -11788,14 +11795,14 @@
       if (this.state.readOnly)
         contentAttrs["aria-readonly"] = "true";
       attrsFromFacet(this, contentAttributes, contentAttrs);
-      let changed = this.observer.ignore(() => {
+      let changed2 = this.observer.ignore(() => {
         let changedContent = updateAttrs(this.contentDOM, this.contentAttrs, contentAttrs);
         let changedEditor = updateAttrs(this.dom, this.editorAttrs, editorAttrs);
         return changedContent || changedEditor;
       });
       this.editorAttrs = editorAttrs;
       this.contentAttrs = contentAttrs;
-      return changed;
+      return changed2;
     }
     showAnnouncements(trs) {
       let first = true;
@@ -11991,8 +11998,8 @@
     cursor will have its goal column set to whichever column was
     used.
     */
-    moveVertically(start, forward, distance) {
-      return skipAtoms(this, start, moveVertically(this, start, forward, distance));
+    moveVertically(start, forward, distance2) {
+      return skipAtoms(this, start, moveVertically(this, start, forward, distance2));
     }
     /**
     Find the DOM parent node and offset (child offset if `node` is
@@ -12117,9 +12124,9 @@
       if (line.length > MaxBidiLine)
         return trivialOrder(line.length);
       let dir = this.textDirectionAt(line.from), isolates;
-      for (let entry of this.bidiCache) {
-        if (entry.from == line.from && entry.dir == dir && (entry.fresh || isolatesEq(entry.isolates, isolates = getIsolatedRanges(this, line))))
-          return entry.order;
+      for (let entry2 of this.bidiCache) {
+        if (entry2.from == line.from && entry2.dir == dir && (entry2.fresh || isolatesEq(entry2.isolates, isolates = getIsolatedRanges(this, line))))
+          return entry2.order;
       }
       if (!isolates)
         isolates = getIsolatedRanges(this, line);
@@ -12345,9 +12352,9 @@
         return cache;
       let result = [], lastDir = cache.length ? cache[cache.length - 1].dir : Direction.LTR;
       for (let i2 = Math.max(0, cache.length - 10); i2 < cache.length; i2++) {
-        let entry = cache[i2];
-        if (entry.dir == lastDir && !changes.touchesRange(entry.from, entry.to))
-          result.push(new _CachedOrder(changes.mapPos(entry.from, 1), changes.mapPos(entry.to, -1), entry.dir, entry.isolates, false, entry.order));
+        let entry2 = cache[i2];
+        if (entry2.dir == lastDir && !changes.touchesRange(entry2.from, entry2.to))
+          result.push(new _CachedOrder(changes.mapPos(entry2.from, 1), changes.mapPos(entry2.to, -1), entry2.dir, entry2.isolates, false, entry2.order));
       }
       return result;
     }
@@ -12362,13 +12369,13 @@
   }
   var currentPlatform = browser.mac ? "mac" : browser.windows ? "win" : browser.linux ? "linux" : "key";
   function normalizeKeyName(name2, platform) {
-    const parts = name2.split(/-(?!$)/);
-    let result = parts[parts.length - 1];
+    const parts2 = name2.split(/-(?!$)/);
+    let result = parts2[parts2.length - 1];
     if (result == "Space")
       result = " ";
     let alt, ctrl, shift2, meta2;
-    for (let i2 = 0; i2 < parts.length - 1; ++i2) {
-      const mod = parts[i2];
+    for (let i2 = 0; i2 < parts2.length - 1; ++i2) {
+      const mod = parts2[i2];
       if (/^(cmd|meta|m)$/i.test(mod))
         meta2 = true;
       else if (/^a(lt)?$/i.test(mod))
@@ -12438,9 +12445,9 @@
     let add2 = (scope, key, command2, preventDefault, stopPropagation) => {
       var _a2, _b;
       let scopeObj = bound[scope] || (bound[scope] = /* @__PURE__ */ Object.create(null));
-      let parts = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
-      for (let i2 = 1; i2 < parts.length; i2++) {
-        let prefix = parts.slice(0, i2).join(" ");
+      let parts2 = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
+      for (let i2 = 1; i2 < parts2.length; i2++) {
+        let prefix = parts2.slice(0, i2).join(" ");
         checkPrefix(prefix, true);
         if (!scopeObj[prefix])
           scopeObj[prefix] = {
@@ -12456,7 +12463,7 @@
             }]
           };
       }
-      let full = parts.join(" ");
+      let full = parts2.join(" ");
       checkPrefix(full, false);
       let binding = scopeObj[full] || (scopeObj[full] = {
         preventDefault: false,
@@ -12892,11 +12899,11 @@
     }
   }
   function matchRanges(view2, maxLength) {
-    let visible = view2.visibleRanges;
-    if (visible.length == 1 && visible[0].from == view2.viewport.from && visible[0].to == view2.viewport.to)
-      return visible;
+    let visible2 = view2.visibleRanges;
+    if (visible2.length == 1 && visible2[0].from == view2.viewport.from && visible2[0].to == view2.viewport.to)
+      return visible2;
     let result = [];
-    for (let { from, to } of visible) {
+    for (let { from, to } of visible2) {
       from = Math.max(view2.state.doc.lineAt(from).from, from - maxLength);
       to = Math.min(view2.state.doc.lineAt(to).to, to + maxLength);
       if (result.length && result[result.length - 1].to >= from)
@@ -13390,13 +13397,13 @@
       } else {
         fixedLeft = fixedRange(this.view).left;
       }
-      let visible = this.view.scrollDOM.getBoundingClientRect(), margins = getScrollMargins(this.view);
+      let visible2 = this.view.scrollDOM.getBoundingClientRect(), margins = getScrollMargins(this.view);
       return {
         visible: {
-          left: visible.left + margins.left,
-          top: visible.top + margins.top,
-          right: visible.right - margins.right,
-          bottom: visible.bottom - margins.bottom
+          left: visible2.left + margins.left,
+          top: visible2.top + margins.top,
+          right: visible2.right - margins.right,
+          bottom: visible2.bottom - margins.bottom
         },
         parent: this.parent ? this.container.getBoundingClientRect() : this.view.dom.getBoundingClientRect(),
         pos: this.manager.tooltips.map((t2, i2) => {
@@ -13419,12 +13426,12 @@
         for (let t2 of this.manager.tooltipViews)
           t2.dom.style.position = "absolute";
       }
-      let { visible, space, scaleX, scaleY } = measured;
+      let { visible: visible2, space, scaleX, scaleY } = measured;
       let others = [];
       for (let i2 = 0; i2 < this.manager.tooltips.length; i2++) {
         let tooltip = this.manager.tooltips[i2], tView = this.manager.tooltipViews[i2], { dom } = tView;
         let pos = measured.pos[i2], size = measured.size[i2];
-        if (!pos || tooltip.clip !== false && (pos.bottom <= Math.max(visible.top, space.top) || pos.top >= Math.min(visible.bottom, space.bottom) || pos.right < Math.max(visible.left, space.left) - 0.1 || pos.left > Math.min(visible.right, space.right) + 0.1)) {
+        if (!pos || tooltip.clip !== false && (pos.bottom <= Math.max(visible2.top, space.top) || pos.top >= Math.min(visible2.bottom, space.bottom) || pos.right < Math.max(visible2.left, space.left) - 0.1 || pos.left > Math.min(visible2.right, space.right) + 0.1)) {
           dom.style.top = Outside;
           continue;
         }
@@ -14032,13 +14039,13 @@
       view2.dispatch({ effects: StateEffect.appendConfig.of(dialogField.init(() => [panelCtor])) });
     }
     let close = closeDialogEffect.of(panelCtor);
-    return { close, result: promise.then((form) => {
+    return { close, result: promise.then((form2) => {
       let queue = view2.win.queueMicrotask || ((f) => view2.win.setTimeout(f, 10));
       queue(() => {
         if (view2.state.field(dialogField).indexOf(panelCtor) > -1)
           view2.dispatch({ effects: close });
       });
-      return form;
+      return form2;
     }) };
   }
   function getDialog(view2, className) {
@@ -14086,19 +14093,19 @@
     }
     let forms = content2.nodeName == "FORM" ? [content2] : content2.querySelectorAll("form");
     for (let i2 = 0; i2 < forms.length; i2++) {
-      let form = forms[i2];
-      form.addEventListener("keydown", (event) => {
+      let form2 = forms[i2];
+      form2.addEventListener("keydown", (event) => {
         if (event.keyCode == 27) {
           event.preventDefault();
           done(null);
         } else if (event.keyCode == 13) {
           event.preventDefault();
-          done(form);
+          done(form2);
         }
       });
-      form.addEventListener("submit", (event) => {
+      form2.addEventListener("submit", (event) => {
         event.preventDefault();
-        done(form);
+        done(form2);
       });
     }
     let panel = crelt("div", content2, crelt("button", {
@@ -14111,10 +14118,10 @@
       panel.className = config.class;
     panel.classList.add("cm-dialog");
     let focus = typeof config.focus == "string" ? content2.querySelector(config.focus) : config.focus ? content2.querySelector("input") || content2.querySelector("button") : null;
-    function done(form) {
+    function done(form2) {
       if (panel.contains(panel.ownerDocument.activeElement))
         view2.focus();
-      result(form);
+      result(form2);
     }
     return {
       dom: panel,
@@ -18267,11 +18274,11 @@
       return null;
     let startToken = { from: dir < 0 ? pos - 1 : pos, to: dir > 0 ? pos + 1 : pos };
     let iter = state.doc.iterRange(pos, dir > 0 ? state.doc.length : 0), depth = 0;
-    for (let distance = 0; !iter.next().done && distance <= maxScanDistance; ) {
+    for (let distance2 = 0; !iter.next().done && distance2 <= maxScanDistance; ) {
       let text = iter.value;
       if (dir < 0)
-        distance += text.length;
-      let basePos = pos + distance * dir;
+        distance2 += text.length;
+      let basePos = pos + distance2 * dir;
       for (let pos2 = dir > 0 ? 0 : text.length - 1, end2 = dir > 0 ? text.length : -1; pos2 != end2; pos2 += dir) {
         let found = brackets.indexOf(text[pos2]);
         if (found < 0 || tree.resolveInner(basePos + pos2, 1).type != tokenType)
@@ -18285,7 +18292,7 @@
         }
       }
       if (dir > 0)
-        distance += text.length;
+        distance2 += text.length;
     }
     return iter.done ? { start: startToken, matched: false } : null;
   }
@@ -19769,20 +19776,20 @@
     }
   };
   var LintState = class _LintState {
-    constructor(diagnostics, panel, selected) {
+    constructor(diagnostics, panel, selected2) {
       this.diagnostics = diagnostics;
       this.panel = panel;
-      this.selected = selected;
+      this.selected = selected2;
     }
     static init(diagnostics, panel, state) {
       let diagnosticFilter = state.facet(lintConfig).markerFilter;
       if (diagnosticFilter)
         diagnostics = diagnosticFilter(diagnostics, state);
-      let sorted = diagnostics.slice().sort((a, b) => a.from - b.from || a.to - b.to);
+      let sorted2 = diagnostics.slice().sort((a, b) => a.from - b.from || a.to - b.to);
       let deco = new RangeSetBuilder(), active = [], pos = 0;
       let scan = state.doc.iter(), scanPos = 0, docLen = state.doc.length;
       for (let i2 = 0; ; ) {
-        let next = i2 == sorted.length ? null : sorted[i2];
+        let next = i2 == sorted2.length ? null : sorted2[i2];
         if (!next && !active.length)
           break;
         let from, to;
@@ -19797,8 +19804,8 @@
           active.push(next);
           i2++;
         }
-        while (i2 < sorted.length) {
-          let next2 = sorted[i2];
+        while (i2 < sorted2.length) {
+          let next2 = sorted2[i2];
           if (next2.from == from && (next2.to > next2.from || next2.to == from)) {
             active.push(next2);
             i2++;
@@ -19895,14 +19902,14 @@
     },
     update(value, tr) {
       if (tr.docChanged && value.diagnostics.size) {
-        let mapped = value.diagnostics.map(tr.changes), selected = null, panel = value.panel;
+        let mapped = value.diagnostics.map(tr.changes), selected2 = null, panel = value.panel;
         if (value.selected) {
           let selPos = tr.changes.mapPos(value.selected.from, 1);
-          selected = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
+          selected2 = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
         }
         if (!mapped.size && panel && tr.state.facet(lintConfig).autoPanel)
           panel = null;
-        value = new LintState(mapped, panel, selected);
+        value = new LintState(mapped, panel, selected2);
       }
       for (let effect of tr.effects) {
         if (effect.is(setDiagnosticsEffect)) {
@@ -20145,16 +20152,16 @@
       this.update();
     }
     get selectedIndex() {
-      let selected = this.view.state.field(lintState).selected;
-      if (!selected)
+      let selected2 = this.view.state.field(lintState).selected;
+      if (!selected2)
         return -1;
       for (let i2 = 0; i2 < this.items.length; i2++)
-        if (this.items[i2].diagnostic == selected.diagnostic)
+        if (this.items[i2].diagnostic == selected2.diagnostic)
           return i2;
       return -1;
     }
     update() {
-      let { diagnostics, selected } = this.view.state.field(lintState);
+      let { diagnostics, selected: selected2 } = this.view.state.field(lintState);
       let i2 = 0, needsSync = false, newSelectedItem = null;
       let seen = /* @__PURE__ */ new Set();
       diagnostics.between(0, this.view.state.doc.length, (_start, _end, { spec }) => {
@@ -20179,7 +20186,7 @@
               needsSync = true;
             }
           }
-          if (selected && item.diagnostic == selected.diagnostic) {
+          if (selected2 && item.diagnostic == selected2.diagnostic) {
             if (!item.dom.hasAttribute("aria-selected")) {
               item.dom.setAttribute("aria-selected", "true");
               newSelectedItem = item;
@@ -20518,9 +20525,9 @@
   var lintExtensions = [
     lintState,
     /* @__PURE__ */ EditorView.decorations.compute([lintState], (state) => {
-      let { selected, panel } = state.field(lintState);
-      return !selected || !panel || selected.from == selected.to ? Decoration.none : Decoration.set([
-        activeMark.range(selected.from, selected.to)
+      let { selected: selected2, panel } = state.field(lintState);
+      return !selected2 || !panel || selected2.from == selected2.to ? Decoration.none : Decoration.set([
+        activeMark.range(selected2.from, selected2.to)
       ]);
     }),
     lintHover,
@@ -20830,8 +20837,8 @@
       focus: true,
       submitLabel: state.phrase("go")
     });
-    result.then((form) => {
-      let match = form && /^([+-])?(\d+)?(:\d+)?(%)?$/.exec(form.elements["line"].value);
+    result.then((form2) => {
+      let match = form2 && /^([+-])?(\d+)?(:\d+)?(%)?$/.exec(form2.elements["line"].value);
       if (!match) {
         view2.dispatch({ effects: close });
         return;
@@ -21260,8 +21267,8 @@
         while (i2 < l - 1 && to > ranges[i2 + 1].from - 2 * 250)
           to = ranges[++i2].to;
         query.highlight(view2.state, from, to, (from2, to2) => {
-          let selected = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
-          builder.add(from2, to2, selected ? selectedMatchMark : matchMark);
+          let selected2 = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
+          builder.add(from2, to2, selected2 ? selectedMatchMark : matchMark);
         });
       }
       return builder.finish();
@@ -23581,13 +23588,13 @@
   function hexChar(ch) {
     return ch >= 48 && ch <= 57 || ch >= 97 && ch <= 102 || ch >= 65 && ch <= 70;
   }
-  function readUriChar(input, quoted) {
+  function readUriChar(input, quoted2) {
     if (input.next == 37) {
       input.advance();
       if (hexChar(input.next)) input.advance();
       if (hexChar(input.next)) input.advance();
       return true;
-    } else if (uriChar(input.next) || quoted && input.next == 44) {
+    } else if (uriChar(input.next) || quoted2 && input.next == 44) {
       input.advance();
       return true;
     }
@@ -23882,7 +23889,7 @@
     language = new Compartment();
     spoken = null;
     /** `changed` is told whether the whole text was replaced. */
-    constructor(parent, changed, described3) {
+    constructor(parent, changed2, described3) {
       this.common = [
         lineNumbers(),
         highlightActiveLineGutter(),
@@ -23906,7 +23913,7 @@
           let whole2 = false;
           const { length } = update.startState.doc;
           update.changes.iterChanges((from, to) => whole2 ||= length > 0 && from === 0 && to === length, true);
-          changed(whole2);
+          changed2(whole2);
         })
       ];
       this.view = new EditorView({ parent });
@@ -23994,10 +24001,10 @@
       this.format.hidden = !targets.length;
     }
     /** Without a run there are only the source and the link. */
-    allow(run, targets) {
-      if (targets.length || run) this.offer(targets);
-      this.format.disabled = !run;
-      for (const button2 of this.buttons) button2.disabled = !run && button2.dataset["export"] !== "source";
+    allow(run2, targets) {
+      if (targets.length || run2) this.offer(targets);
+      this.format.disabled = !run2;
+      for (const button2 of this.buttons) button2.disabled = !run2 && button2.dataset["export"] !== "source";
     }
   };
   function download(blob, name2) {
@@ -24013,8 +24020,8 @@
   var MOST = 10;
   var LONGEST = 24;
   var Inputs = class {
-    constructor(changed) {
-      this.changed = changed;
+    constructor(changed2) {
+      this.changed = changed2;
       this.field = el("input", {
         id: "input",
         class: "mono",
@@ -24264,7 +24271,7 @@
     };
   }
   async function bytesOf(stream) {
-    const parts = [];
+    const parts2 = [];
     let size = 0;
     const reader = stream.getReader();
     for (; ; ) {
@@ -24275,11 +24282,11 @@
         await reader.cancel();
         throw new RangeError("the link carries more than a source may have");
       }
-      parts.push(value);
+      parts2.push(value);
     }
     const bytes = new Uint8Array(size);
     let at = 0;
-    for (const part of parts) {
+    for (const part of parts2) {
       bytes.set(part, at);
       at += part.length;
     }
@@ -24318,14 +24325,14 @@
     said = el("p", { class: "said", role: "status" });
     timer = 0;
     /** Show what was found in a source, and what it was taken for; null: it was not looked at, and why. */
-    show(answered, recognised2 = "") {
-      const found = answered ?? [];
+    show(answered2, recognised2 = "") {
+      const found = answered2 ?? [];
       const errors = found.filter(({ severity }) => severity === "error").length;
       const others = found.length - errors;
-      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered ? "No problems" : "Not checked";
+      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered2 ? "No problems" : "Not checked";
       this.recognised.textContent = recognised2;
       this.element.classList.toggle("none", !found.length);
-      this.element.classList.toggle("unchecked", !answered);
+      this.element.classList.toggle("unchecked", !answered2);
       this.element.classList.toggle("bad", errors > 0);
       this.title.textContent = summary;
       this.list.replaceChildren(...found.map((each) => this.item(each)));
@@ -24478,7 +24485,7 @@
           ])
         )
       );
-      this.weights = spec.layers.map((layer2) => textAt(buffers, layer2.weights));
+      this.weights = spec.layers.map((layer2) => layer2.weights && textAt(buffers, layer2.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name2, place]) => [name2, buffers(place)]));
       this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, buffers)));
     }
@@ -24487,7 +24494,7 @@
     expected;
     stages;
     seen;
-    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
     weights;
     unspecified;
     get count() {
@@ -24570,127 +24577,63 @@
     });
   }
 
-  // src/bits.ts
-  var MOST2 = 120;
-  var FEW = 40;
-  var MOST_OUTPUTS = 64;
-  var BitsPanel = class {
-    constructor(bits, store) {
-      this.bits = bits;
-      this.store = store;
-      [this.circuit, this.run] = [bits.circuit, bits.run];
-      this.heads = this.run.spec.layers.flatMap((layer2, l) => layer2.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
-      const { inputs } = this.circuit.spec;
-      this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
-      this.element = el(
-        "section",
-        { class: "panel bits-panel", "aria-label": "The bits" },
-        el("h2", {}, "The bits ", el("span", { class: "check" }, `${count(inputs, "input")}, then ${count(this.circuit.size - inputs, "gate")}`)),
-        this.cells,
-        this.more,
-        this.story,
-        this.outputs,
-        this.result
-      );
-    }
-    bits;
-    store;
-    element;
-    circuit;
-    run;
-    cells = el("ol", { class: "bits" });
-    more = el("p", { class: "meaning" });
-    story = el("p", { class: "story", "aria-live": "polite" });
-    outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
-    result = el("p", { class: "result" });
-    heads;
-    /** It has nothing to measure: its lines break where they have to. */
-    measure() {
-    }
-    draw(position, playing) {
-      const { run } = this;
-      set(this.story, { "aria-live": playing ? "off" : "polite" });
-      const i2 = Math.min(position, run.count - 1);
-      this.drawBits(i2);
-      this.story.replaceChildren(...this.happens(i2));
-      this.drawOutputs(i2);
-      this.result.textContent = i2 === run.count - 1 ? this.ending() : "";
-    }
-    drawBits(i2) {
-      const { circuit } = this;
-      const quarter = MOST2 / 4;
-      const first = Math.max(0, Math.min(quarter * (Math.floor((i2 + 1) / quarter) - 2), circuit.size - MOST2));
-      const last2 = Math.min(circuit.size, first + MOST2);
-      const looks2 = this.heads.map(({ layer: layer2, head }) => this.run.look(layer2, head, i2));
-      const focused = this.cells.contains(document.activeElement);
-      this.cells.replaceChildren(...Array.from({ length: last2 - first }, (_, n) => this.cell(first + n, i2, looks2)));
-      if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
-      this.more.hidden = last2 - first === circuit.size;
-      this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
-    }
-    cell(net, i2, looks2) {
-      const { bits, circuit, store } = this;
-      const bit = bits.known(net, i2);
-      const wrong = bit !== null && net <= i2 + 1 ? bits.wrong(net) : void 0;
-      const state = net === i2 ? "now" : net === circuit.answered(i2) ? "answered" : net > i2 ? "unread" : "";
-      const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
-      const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
-      const seen = this.heads.flatMap(({ label }, n) => {
-        const look = looks2[n];
-        return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label, title: `head ${label} looks here` }, label)] : [];
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry2 = 0;
+    const next = (height, across) => {
+      const end2 = entry2 + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
+      entry2 = end2;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum, { labels }) => sum + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions === null ? null : next(width, positions);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given2) => given2 && { gain: next(width, 1), bias: next(width, 1), epsilon: given2.epsilon };
+    const norms = spec.layers.map((layer2) => ({ attentionNorm: norm(layer2.attention_norm), feedForwardNorm: norm(layer2.feed_forward_norm) }));
+    const last2 = norm(spec.norm);
+    const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
+      const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name3, mask, query, key, value, output: next(width, values2) };
       });
-      const button2 = el(
-        "button",
-        {
-          type: "button",
-          class: ["bit mono", circuit.isInput(net) ? "input" : "gate", outputs ? "output" : "", state, wrong === void 0 ? "" : "bad"].filter(Boolean).join(" "),
-          "data-net": net,
-          "aria-current": net === i2 ? "step" : null,
-          "aria-label": said2,
-          title: said2,
-          click: () => store.set({ i: circuit.isInput(net) ? net : net - 1, playing: false })
-        },
-        bit ?? "·"
-      );
-      return el("li", {}, button2, ...seen);
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name: name2, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last3, times: times2, until }) => ({ first, last: last3, times: times2, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    if (spec.none !== void 0) throw new Error(spec.none);
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name: name2, labels }) => labels?.map((label) => `${name2}[${label}]`) ?? [name2]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name: name2, labels }) => labels === null ? [name2] : labels.map((label) => `${name2}[${label}]`));
+  }
+  function sums(steps, start, end2) {
+    const found = new Int32Array(end2 - start);
+    let sum = 0;
+    for (let n = start; n < end2; n++) {
+      sum += steps[n];
+      found[n - start] = sum;
     }
-    /** What happens at a position, in a sentence or two. */
-    happens(i2) {
-      const { bits, circuit, run } = this;
-      const token3 = (text) => el("b", { class: "mono" }, text);
-      const answer = run.rows.answer(i2);
-      const gate = circuit.answered(i2);
-      const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run.rows.fed(i2)), ". "];
-      if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
-      const operands = circuit.operands(gate);
-      const values = operands.map((operand) => bits.at(operand, i2) ?? "?").join(", ");
-      const due = bits.computed(gate, i2);
-      const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
-      if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run.ends(i2) ? ", which ends the run." : "."];
-      return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run.ends(i2) ? ", which ends the run." : "."];
-    }
-    drawOutputs(i2) {
-      const { circuit, bits } = this;
-      const { outputs } = circuit.spec;
-      const shown2 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
-        const bit = bits.at(net, i2);
-        const wrong = bit === null ? void 0 : bits.wrong(net);
-        const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
-        return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name2 }, `${name2} = `, el("b", { class: "mono" }, bit ?? "·"), says);
-      });
-      const rest = outputs.length - shown2.length;
-      this.outputs.replaceChildren(...shown2, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
-    }
-    /** What came out, at the end. */
-    ending() {
-      const { T, agrees, result, reference, divergence } = this.run.spec;
-      if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
-      if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
-      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
-      if (agrees === null || !result) return "This run has ended.";
-      return `The result: ${result}, as the ${reference} says.`;
-    }
-  };
+    return found;
+  }
 
   // src/circuit.ts
   var Circuit = class {
@@ -24745,9 +24688,9 @@
     }
   };
   var Bits = class {
-    constructor(circuit, run) {
+    constructor(circuit, run2) {
       this.circuit = circuit;
-      this.run = run;
+      this.run = run2;
     }
     circuit;
     run;
@@ -24771,6 +24714,985 @@
       const bits = this.circuit.operands(net).map((operand) => this.at(operand, i2));
       if (bits.some((bit) => bit !== "0" && bit !== "1")) return null;
       return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
+    }
+  };
+
+  // src/live/refusals.ts
+  var Refused2 = class extends Error {
+    name = "Refused";
+  };
+  function counted(number3, noun) {
+    return `${thousands(number3)} ${noun}${number3 === 1 ? "" : "s"}`;
+  }
+  function thousands(number3) {
+    return number3.toLocaleString("en-US");
+  }
+  function quoted(text) {
+    const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
+    let inside = "";
+    for (const sign of text) inside += sign === "\\" || sign === mark ? `\\${sign}` : escaped(sign);
+    return `${mark}${inside}${mark}`;
+  }
+  function visible(text) {
+    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  }
+  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
+  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+  function escaped(sign) {
+    if (SHORT[sign]) return SHORT[sign];
+    if (!UNPRINTABLE.test(sign)) return sign;
+    const code2 = sign.codePointAt(0).toString(16);
+    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
+    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
+  }
+
+  // src/live/document.ts
+  function shelved(columns, { at }) {
+    return at < 0 ? columns[-1 - at] : null;
+  }
+
+  // src/live/python.ts
+  function repr(value) {
+    return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function special(value) {
+    if (Object.is(value, -0)) return "-0";
+    if (Number.isNaN(value)) return "nan";
+    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
+  }
+  function pointed(text, most, short = false) {
+    const [mantissa, power] = text.split("e");
+    const exponent = Number(power);
+    const sign = mantissa.startsWith("-") ? "-" : "";
+    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
+    if (exponent < -4 || exponent >= most) {
+      const fraction = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign}${digits2[0]}${fraction}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+    }
+    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    digits2 = digits2.padEnd(exponent + 1, "0");
+    const rest = digits2.slice(exponent + 1);
+    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+  }
+
+  // src/live/overflow.ts
+  var MOST_POSITIONS = 2 ** 31;
+
+  // src/live/dense.ts
+  var ONE = Float64Array.of(1);
+
+  // src/broken/cause.ts
+  var SLACK = 8 * Number.EPSILON;
+
+  // src/live/worker.ts
+  function ordered(order, worker, progress) {
+    const stop = () => worker.terminate();
+    const finished = new Promise((resolve, reject) => {
+      worker.addEventListener("message", ({ data }) => {
+        if ("done" in data) return progress(data.done);
+        stop();
+        if ("finished" in data) resolve(data.finished);
+        else reject("refused" in data ? new Refused2(data.refused) : new Error(data.broken));
+      });
+      worker.addEventListener("error", (event) => {
+        stop();
+        reject(new Error(event.message || "this browser starts no worker here"));
+      });
+    });
+    worker.postMessage(order);
+    return { finished, stop };
+  }
+  function weightsOf({ decoder }, buffers) {
+    if (decoder.none !== void 0) throw new Error(decoder.none);
+    return decoderOf(decoder, buffers);
+  }
+
+  // src/live/rerun.ts
+  var Rerun = class {
+    /** worker: starts a worker that serves orders. */
+    constructor(data, buffers, worker, broken) {
+      this.data = data;
+      this.buffers = buffers;
+      this.worker = worker;
+      this.broken = broken;
+    }
+    data;
+    buffers;
+    worker;
+    broken;
+    weights = null;
+    /** Why the page cannot run its weights; null if it can. */
+    static refusal({ runs: runs2 }) {
+      for (const { decoder, dtype } of runs2) {
+        if (decoder.none !== void 0) return decoder.none;
+        if (dtype !== "float64") return `this run was computed in ${dtype}, and the page computes in float64`;
+      }
+      return null;
+    }
+    /** Run the weights on a word; progress: called with the number of positions done. */
+    begin(word, maxSteps, progress) {
+      const { data, buffers } = this;
+      this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+      const runs2 = data.runs.map((spec, n) => {
+        const { decoder: right, about } = this.weights[n];
+        return { spec, decoder: this.broken?.current ?? right, right, about };
+      });
+      const begun = performance.now();
+      const running = ordered({ runs: runs2, word, maxSteps, gates: gatesOf(data, buffers) }, this.worker(), progress);
+      const finished = running.finished.then(({ runs: runs3, columns }) => {
+        const positions = count(runs3.reduce((sum, run2) => sum + run2.count, 0), "position");
+        const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
+        const said2 = runs3.map((run2) => (runs3.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs: runs3, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
+      });
+      return { finished, stop: () => running.stop() };
+    }
+  };
+  function compared({ agrees: agrees2, compared: compared2, reference, noun, divergence }) {
+    if (agrees2 === null) return `nothing was compared: there is no ${noun} to compare with`;
+    const cells = `${count(compared2, "cell")} compared with the ${reference}`;
+    return agrees2 ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence.position}`;
+  }
+  function gatesOf({ circuit, runs: runs2, box }, buffers) {
+    if (!circuit || !box.circuit) return null;
+    const found = new Circuit(circuit, buffers);
+    const nets = Array.from({ length: found.size - circuit.inputs }, (_, n) => circuit.inputs + n);
+    return {
+      inputs: circuit.inputs,
+      gates: nets.map((net) => ({ table: found.table(net), operands: found.operands(net), kind: found.kind(net).replace(/^table /, "") })),
+      nets: circuit.nets,
+      outputs: circuit.outputs.map(([, net]) => net),
+      buses: box.circuit.outputs,
+      encoding: box.circuit.encoding,
+      names: runs2[0].live.readout[runs2[0].columns.findIndex(({ name: name2 }) => name2 === "gate")]?.names ?? {}
+    };
+  }
+
+  // src/broken/address.ts
+  var SET2 = "set=";
+  var parts = () => location.hash.slice(1).split("&").filter(Boolean);
+  function changesInAddress() {
+    return keptInAddress().map((part) => decoded(part.slice(SET2.length)));
+  }
+  function keptInAddress() {
+    return parts().filter((part) => part.startsWith(SET2));
+  }
+  function keepInAddress(changes) {
+    const others = parts().filter((part) => !part.startsWith(SET2));
+    try {
+      history.replaceState(null, "", `#${[...others, ...changes.map((text) => SET2 + encoded(text))].join("&")}`);
+    } catch {
+    }
+  }
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      throw new Refused2(`the address says set=${text}, which is not encoded as addresses are: write % as %25`);
+    }
+  }
+  function encoded(text) {
+    return encodeURIComponent(text).replace(/%(5B|5D|2C|3D|2F|3A)/gi, decodeURIComponent);
+  }
+
+  // src/broken/weights.ts
+  function matricesOf(decoder) {
+    const found = /* @__PURE__ */ new Map();
+    const norm = (path, part) => {
+      if (part) found.set(`${path}.gain`, part.gain).set(`${path}.bias`, part.bias);
+    };
+    found.set("token_embedding", decoder.tokens).set("position_embedding", decoder.place);
+    if (decoder.table) found.set("position_table", decoder.table);
+    found.set("unembedding", decoder.unembedding).set("unembedding_bias", decoder.unembeddingBias);
+    decoder.layers.forEach(({ attentionNorm, feedForwardNorm }, n) => {
+      norm(`layers.${n + 1}.attention_norm`, attentionNorm);
+      norm(`layers.${n + 1}.feed_forward_norm`, feedForwardNorm);
+    });
+    norm("norm", decoder.norm);
+    decoder.layers.forEach(({ heads, feedForward: part }, n) => {
+      heads.forEach((head, k) => {
+        for (const name2 of ["query", "key", "value", "output"]) found.set(`layers.${n + 1}.heads.${k}.${name2}`, head[name2]);
+      });
+      if (!part) return;
+      const path = `layers.${n + 1}.feed_forward`;
+      found.set(`${path}.input`, part.input).set(`${path}.input_bias`, part.inputBias).set(`${path}.output`, part.output).set(`${path}.output_bias`, part.outputBias);
+    });
+    decoder.loops.forEach(({ until }, n) => until && found.set(`loops.${n + 1}.until`, until));
+    return found;
+  }
+  function changed(decoder, changes) {
+    const copy = structuredClone(decoder);
+    const matrices = matricesOf(copy);
+    for (const { path, row, column: column2, value } of changes) put(matrices.get(path), row, column2, value);
+    return copy;
+  }
+  function entry(matrix, row, column2) {
+    const n = placeOf(matrix, row, column2);
+    return matrix.rows[n] === row && matrix.columns[n] === column2 ? matrix.values[n] : 0;
+  }
+  function placeOf({ rows, columns }, row, column2) {
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (rows[middle] < row || rows[middle] === row && columns[middle] < column2) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  function put(matrix, row, column2, value) {
+    const n = placeOf(matrix, row, column2);
+    const there = matrix.rows[n] === row && matrix.columns[n] === column2;
+    const end2 = n + Number(there);
+    const own = value === 0 ? [] : [value];
+    const spliced = (array, made, middle) => made([...array.subarray(0, n), ...middle, ...array.subarray(end2)]);
+    matrix.values = spliced(matrix.values, (numbers) => Float64Array.from(numbers), own);
+    matrix.rows = spliced(matrix.rows, (numbers) => Int32Array.from(numbers), own.length ? [row] : []);
+    matrix.columns = spliced(matrix.columns, (numbers) => Int32Array.from(numbers), own.length ? [column2] : []);
+  }
+  function axesOf(decoder, path) {
+    const matrices = matricesOf(decoder);
+    const matrix = matrices.get(path);
+    if (!matrix) throw new Refused2(unknown(path, [...matrices.keys()]));
+    const axis = (noun, size, names = []) => ({ noun, size, names });
+    const { height, width } = matrix;
+    const parts2 = path.split(".");
+    const inner = parts2.at(-2) === "feed_forward" ? "hidden unit" : "component";
+    const stream = axis("direction", decoder.width, decoder.names.directions);
+    const one = axis("column", 1);
+    const answers = () => axis("answer", height, answered(decoder));
+    const outer = {
+      token_embedding: () => [stream, axis("token", width, decoder.vocabulary)],
+      position_embedding: () => [stream, axis("position feature", width, decoder.features)],
+      position_table: () => [stream, axis("position", width)],
+      unembedding: () => [answers(), stream],
+      unembedding_bias: () => [answers(), one]
+    };
+    const inside = {
+      gain: () => [stream, one],
+      bias: () => [stream, one],
+      until: () => [axis("row", height), stream],
+      input_bias: () => [axis(inner, height), one],
+      output_bias: () => [stream, one],
+      output: () => [stream, axis(inner, width)]
+    };
+    const known = (parts2.length === 1 ? outer : inside)[parts2.at(-1)];
+    return known ? known() : [axis(inner, height), stream];
+  }
+  var CHANGE = /^\s*([\w.]+)\s*\[(.*)\]\s*=([^=\]]*)$/su;
+  var NUMBER = /^[-+]?(?:(\d+)\s*\/\s*(\d+)|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)$/;
+  function readChange(decoder, text, layer2 = 0) {
+    const match = CHANGE.exec(text);
+    const example = firstChange(decoder, layer2);
+    if (!match) {
+      const write = `write for example ${quoted(example)}`;
+      if (/^[^[\]]*@\s*\d+/.test(text)) throw new Refused2(`${quoted(text)} sets a variable of a run, which is 'tm2tfr intervene --set', and a weight is changed here: ${write}`);
+      throw new Refused2(`${quoted(text)} does not say which weight gets which value: ${write}`);
+    }
+    const value = numberOf(match[3].trim());
+    if (value === null) throw new Refused2(`${quoted(text)}: ${quoted(match[3].trim())} is not a finite number: write for example -1, 0.5 or 1/2`);
+    try {
+      const path = pathOf(decoder, match[1], layer2);
+      const [row, column2] = placesOf(axesOf(decoder, path), match[2]);
+      return { path, row, column: column2, value };
+    } catch (error) {
+      if (error instanceof Refused2) throw new Refused2(`${quoted(text)}: ${error.message}`);
+      throw error;
+    }
+  }
+  function pathOf(decoder, path, layer2) {
+    if (!layer2 || path.startsWith("layers.")) return path;
+    const known = matricesOf(decoder);
+    const own = `layers.${layer2}.${path}`;
+    const ofHead = `layers.${layer2}.heads.0.${path}`;
+    if (!known.has(own) && decoder.layers[layer2 - 1].heads.length === 1 && known.has(ofHead)) return ofHead;
+    return known.has(own) || !known.has(path) ? own : path;
+  }
+  function numberOf(text) {
+    const match = NUMBER.exec(text.replace("−", "-"));
+    if (!match) return null;
+    const sign = match[0].startsWith("-") ? -1 : 1;
+    const value = match[2] === void 0 ? Number(match[0]) : sign * Number(match[1]) / Number(match[2]);
+    return Number.isFinite(value) ? value + 0 : null;
+  }
+  function placesOf([rows, columns], text) {
+    if (rows.size === 1 || columns.size === 1) {
+      const short = columns.size === 1;
+      try {
+        const number3 = read2(short ? rows : columns, text.trim());
+        return short ? [number3, 0] : [0, number3];
+      } catch (error) {
+        if (!text.includes(",")) throw error;
+      }
+    }
+    const halves = halvesOf(text);
+    const errors = [];
+    for (const [first, second] of halves)
+      for (const [row, column2] of [[first, second], [second, first]]) {
+        try {
+          return [read2(rows, row), read2(columns, column2)];
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+    if (!errors.length) throw new Refused2(`it names one place in brackets: give a ${rows.noun} and a ${columns.noun}, with a comma between`);
+    const swap = columns.names.length && !rows.names.length && !/^\d+$/.test(halves[0][0]);
+    throw errors[swap ? 1 : 0];
+  }
+  function read2({ noun, size, names }, text) {
+    const named = names.indexOf(text);
+    if (named >= 0) return named;
+    const most = size > 1 ? `a number from 0 to ${thousands(size - 1)}` : "the number 0";
+    if (/^\d+$/.test(text)) {
+      const number3 = Number(text);
+      if (number3 < size) return number3;
+      throw new Refused2(`there is no ${noun} ${number3}: use ${most}`);
+    }
+    if (!names.length) throw new Refused2(`${quoted(text)} is not a ${noun}: use ${most}`);
+    const [close] = near(text, names, 1);
+    const meant2 = close === void 0 ? "" : ` (did you mean ${quoted(close)}?)`;
+    throw new Refused2(`no ${noun} is called ${quoted(visible(text))}${meant2}: use a name that the listing shows, or ${most}`);
+  }
+  function halvesOf(text) {
+    let depth = 0;
+    const [outer, inner] = [[], []];
+    for (let n = 0; n < text.length; n++) {
+      depth += Number("[(".includes(text[n])) - Number("])".includes(text[n]));
+      if (text[n] === ",") (depth ? inner : outer).push(n);
+    }
+    return [...outer, ...inner].map((n) => [text.slice(0, n).trim(), text.slice(n + 1).trim()]);
+  }
+  function unknown(path, known) {
+    let owner = path;
+    while (owner && !known.some((each) => each.startsWith(`${owner}.`))) owner = owner.slice(0, Math.max(0, owner.lastIndexOf(".")));
+    const inside = owner.includes(".") ? known.filter((each) => each.startsWith(`${owner}.`)) : [];
+    let found = near(path, inside.length ? inside : known, 3);
+    if (!found.length) found = inside.slice(0, 3);
+    const remedy = found.length ? `use ${found.map(quoted).join(" or ")}` : `use a path such as ${known[0]}`;
+    return `no weight matrix is called ${quoted(path)}: ${remedy}; layers count from 1, heads of a layer from 0`;
+  }
+  function near(text, names, most) {
+    const rated = names.map((name2) => [distance(text.slice(0, 80), name2.slice(0, 80)) / Math.max(text.length, name2.length, 1), name2]);
+    return rated.filter(([far]) => far <= 0.5).sort(([a], [b]) => a - b).slice(0, most).map(([, name2]) => name2);
+  }
+  function distance(a, b) {
+    let row = Array.from({ length: b.length + 1 }, (_, n) => n);
+    for (let i2 = 1; i2 <= a.length; i2++) {
+      const next = [i2];
+      for (let j = 1; j <= b.length; j++) next.push(Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + Number(a[i2 - 1] !== b[j - 1])));
+      row = next;
+    }
+    return row[b.length];
+  }
+  function placeNames(decoder, { path, row, column: column2 }) {
+    const [rows, columns] = axesOf(decoder, path);
+    return [rows.names[row] ?? String(row), columns.names[column2] ?? String(column2)];
+  }
+  function placeText(decoder, change, layer2 = 0) {
+    const own = `layers.${layer2}.`;
+    const path = layer2 && change.path.startsWith(own) ? change.path.slice(own.length) : change.path;
+    return `${path}[${placeNames(decoder, change).join(", ")}]`;
+  }
+  function weightText(value) {
+    for (const below of [2, 4, 8, 16, 32, 64]) if (!Number.isInteger(value) && Number.isInteger(value * below) && Math.abs(value * below) < 1e6) return `${value * below}/${below}`;
+    return String(value);
+  }
+  function firstChange(decoder, layer2) {
+    const found = [...matricesOf(decoder)].filter(([path2, { values: values2 }]) => values2.length && (!layer2 || path2.startsWith(`layers.${layer2}.`)));
+    const chosen = found.find(([path2]) => path2.endsWith("query")) ?? found[0];
+    if (!chosen) return "unembedding_bias[0] = 1";
+    const [path, { rows, columns, values }] = chosen;
+    const change = { path, row: rows[0], column: columns[0], value: -values[0] };
+    return `${placeText(decoder, change, layer2)} = ${weightText(change.value)}`;
+  }
+  function pythonOf(decoder, change) {
+    const axes = axesOf(decoder, change.path);
+    const names = [change.row, change.column].map((n, k) => axes[k].names.length ? quoted(axes[k].names[n]) : String(n));
+    return `decoder = tm2tfr.with_weight(decoder, "${change.path}", ${names.join(", ")}, ${String(change.value)})`;
+  }
+
+  // src/broken/file.ts
+  var NAMES2 = { F64: "float64", I64: "int64" };
+  async function weightFile(about, decoder) {
+    const tensors = tensorsOf(decoder, JSON.parse(about).sparse);
+    const digest = await digestOf(about, tensors);
+    const metadata = `${about.slice(0, -1)}, "digest": "${digest}"}`;
+    const order = [...tensors].sort(([a, x], [b, y]) => x.dtype === y.dtype ? compare2(a, b) : x.dtype === "I64" ? -1 : 1);
+    let end2 = 0;
+    const entries = order.map(([name2, { dtype, shape, bytes }]) => {
+      const start = end2;
+      end2 += bytes.length;
+      return `${JSON.stringify(name2)}:{"dtype":"${dtype}","shape":[${shape.join(",")}],"data_offsets":[${start},${end2}]}`;
+    });
+    let header = `{"__metadata__":{"tm2tfr":${JSON.stringify(metadata)}}${entries.map((each) => `,${each}`).join("")}}`;
+    header += " ".repeat((8 - header.length % 8) % 8);
+    const size = new Uint8Array(8);
+    new DataView(size.buffer).setBigUint64(0, BigInt(header.length), true);
+    return joined([size, new TextEncoder().encode(header), ...order.map(([, { bytes }]) => bytes)]);
+  }
+  function tensorsOf(decoder, sparse) {
+    const found = /* @__PURE__ */ new Map();
+    for (const [path, matrix] of matricesOf(decoder)) {
+      if (!Object.hasOwn(sparse, path)) {
+        found.set(path, { dtype: "F64", shape: [matrix.height, matrix.width], bytes: bytesOf2(dense(matrix)) });
+        continue;
+      }
+      for (const part of ["rows", "columns"]) found.set(`${path}.${part}`, { dtype: "I64", shape: [matrix[part].length], bytes: bytesOf2(BigInt64Array.from(matrix[part], BigInt)) });
+      found.set(`${path}.values`, { dtype: "F64", shape: [matrix.values.length], bytes: bytesOf2(matrix.values.slice()) });
+    }
+    return found;
+  }
+  function dense({ height, width, rows, columns, values }) {
+    const found = new Float64Array(height * width);
+    values.forEach((value, n) => found[rows[n] * width + columns[n]] = value);
+    return found;
+  }
+  var bytesOf2 = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  async function digestOf(about, tensors) {
+    const encoder = new TextEncoder();
+    const parts2 = [encoder.encode(sorted(about))];
+    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare2(a, b))) parts2.push(encoder.encode(`
+${name2} ${NAMES2[dtype]} ${shape.join(" ")}
+`), bytes);
+    if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
+    const hash = await crypto.subtle.digest("SHA-256", joined(parts2));
+    return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  function joined(parts2) {
+    const found = new Uint8Array(parts2.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const part of parts2) {
+      found.set(part, at);
+      at += part.length;
+    }
+    return found;
+  }
+  function compare2(a, b) {
+    const [x, y] = [[...a], [...b]];
+    const n = x.findIndex((sign, k) => sign !== y[k]);
+    if (n < 0) return x.length - y.length;
+    return n >= y.length ? 1 : x[n].codePointAt(0) - y[n].codePointAt(0);
+  }
+  var TOKEN2 = /\s*(?:("(?:[^"\\]|\\.)*")|([-\w.+]+)|([[\]{},:]))/gy;
+  function sorted(json) {
+    const tokens = [...json.matchAll(TOKEN2)].map((match) => match[1] ?? match[2] ?? match[3]);
+    let at = 0;
+    const value = () => {
+      const token3 = tokens[at++];
+      if (token3 !== "{" && token3 !== "[") return token3;
+      const [close, parts2] = [token3 === "{" ? "}" : "]", []];
+      while (tokens[at] !== close) {
+        const key = token3 === "{" ? tokens[at] : "";
+        if (key) at += 2;
+        parts2.push([key, value()]);
+        if (tokens[at] === ",") at++;
+      }
+      at++;
+      if (token3 === "[") return `[${parts2.map(([, each]) => each).join(",")}]`;
+      const named = parts2.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
+      return `{${named.sort(([a], [b]) => compare2(a, b)).map(([, each]) => each).join(",")}}`;
+    };
+    return value();
+  }
+
+  // src/broken/broken.ts
+  var Broken = class _Broken {
+    constructor(name2, spec, buffers, address) {
+      this.name = name2;
+      this.buffers = buffers;
+      this.address = address;
+      this.spec = spec.decoder;
+      this.right = weightsOf(spec, buffers);
+      this.about = aboutOf(spec.decoder, buffers);
+      this.current = this.listed = this.right;
+    }
+    name;
+    buffers;
+    address;
+    /** The weights as they came. */
+    right;
+    about;
+    changes = [];
+    /** The weights with all changes. */
+    current;
+    /** The weights with all changes but those to 0, so that a listing still has their terms. */
+    listed;
+    /** The layers whose weights are open: 0 is the embedding, one more than the last the unembedding. */
+    open = /* @__PURE__ */ new Set();
+    /** Runs the weights as they are. */
+    start = () => {
+    };
+    /** Opens the weights of the chosen layer, as a view says it. */
+    invite = () => {
+    };
+    /** What is said of the last run, and whether it is bad news; whether one is going on; whether the present weights have not been run. */
+    news = { text: "", bad: false, running: false, stale: false };
+    views = [];
+    spec;
+    /** The weights of a page of one run, if the page can run them. */
+    static of(data, buffers, address = false) {
+      return data.runs.length > 1 || Rerun.refusal(data) !== null ? null : new _Broken(data.box.name, data.runs[0], buffers, address);
+    }
+    /** Tell these views of every change, and those of an earlier run no more. */
+    watched(views) {
+      this.views = views;
+    }
+    /** Tell these views as well. */
+    watches(...views) {
+      this.views.push(...views);
+    }
+    /** Change a weight, as it is written in the card of a layer. Throws `Refused`. */
+    write(text, layer2) {
+      this.set(readChange(this.right, text, layer2));
+    }
+    set(change) {
+      const others = this.changes.filter((each) => !same(each, change));
+      this.update(change.value === this.old(change) ? others : [...others, change]);
+    }
+    undo(change) {
+      this.update(this.changes.filter((each) => !same(each, change)));
+    }
+    /** Forget all changes. */
+    clear() {
+      if (this.changes.length) this.update([]);
+      this.news = { text: "", bad: false, running: false, stale: false };
+      this.told();
+    }
+    /** The value that a weight had. */
+    old({ path, row, column: column2 }) {
+      return entry(matricesOf(this.right).get(path), row, column2);
+    }
+    /** The change of a weight; undefined if it is as it was. */
+    changeOf(weight) {
+      return this.changes.find((each) => same(each, weight));
+    }
+    /** Say what came of a run. */
+    say(text, bad = false) {
+      this.news = { ...this.news, text, bad };
+      this.told();
+    }
+    running(on) {
+      this.news = { ...this.news, running: on, stale: on ? false : this.news.stale };
+      this.told();
+    }
+    /** The lines that do the same in Python. */
+    get python() {
+      const lines2 = this.changes.map((change) => pythonOf(this.right, change));
+      return ["import tm2tfr", "", `decoder = tm2tfr.compile(${JSON.stringify(this.name)})  # or the weights that this page shows`, ...lines2, ""].join("\n");
+    }
+    /** The options that do the same on the command line. */
+    get command() {
+      return this.changes.map((change) => `--set '${this.said(change)}'`).join(" ");
+    }
+    said(change) {
+      return `${placeText(this.right, change).replace(", ", ",")}=${weightText(change.value)}`;
+    }
+    /** The changed weights as a weight file, and its name. */
+    async file() {
+      return [await weightFile(textAt(this.buffers, this.spec.about), this.current), `${this.name.replace(/[^\w.-]+/g, "-") || "weights"}-changed.safetensors`];
+    }
+    /** Make the changes that the address says: `#set=layers.4.heads.0.query[h,1]=-1`. Returns whether there are any, and throws `Refused`. */
+    fromAddress() {
+      const texts = changesInAddress();
+      const changes = texts.map((text) => readChange(this.right, text)).filter((change) => change.value !== this.old(change));
+      if (changes.map((change) => this.said(change)).join() === this.changes.map((change) => this.said(change)).join()) return false;
+      this.update(changes);
+      return true;
+    }
+    update(changes) {
+      this.changes = changes;
+      this.current = changes.length ? changed(this.right, changes) : this.right;
+      this.listed = changes.some(({ value }) => value === 0) ? changed(this.right, changes.filter(({ value }) => value !== 0)) : this.current;
+      this.news = { ...this.news, text: "", bad: false, stale: true };
+      if (this.address) keepInAddress(changes.map((change) => this.said(change)));
+      this.told();
+    }
+    told() {
+      for (const view2 of this.views) view2();
+    }
+  };
+  var same = (a, b) => a.path === b.path && a.row === b.row && a.column === b.column;
+
+  // src/live/inputs.ts
+  var NEAR = 60;
+  var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
+  var SEPARATORS = /\s*[+*,]\s*/;
+  var NUMBER2 = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
+  var MOST_NAMED = 8;
+  var BLOCK_BYTES = 64;
+  function wordOf(box, text) {
+    const signs = [...text];
+    if (box.circuit) return [...bitsOf(box, text)];
+    if (box.alphabet) checkSymbols(box, box.alphabet, signs);
+    return signs;
+  }
+  function checkSymbols({ name: name2, blank }, alphabet, signs) {
+    const known = new Set(alphabet);
+    const first = signs.findIndex((sign) => !known.has(sign));
+    if (first < 0) return;
+    const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
+    const shown2 = near2.map((sign) => visible(sign) === sign ? sign : "�").join("");
+    const marks2 = near2.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
+    const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
+    const why = signs[first] === blank ? " (it is the blank)" : "";
+    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+  ${shown2}
+  ${marks2}`);
+  }
+  function bitsOf({ name: name2, circuit }, text) {
+    const { inputs, encoding, buses } = circuit;
+    const bits = text.trim();
+    const refused = (what, remedy) => new Refused2(`input of ${name2}: ${what}: ${remedy}`);
+    const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
+    const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
+    if (bits.length === inputs && /^[01]*$/.test(bits)) return bits;
+    if (encoding) return padded(text);
+    if (/^[01]*$/.test(bits)) throw refused(`${counted(bits.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
+    const parts2 = bits.split(SEPARATORS);
+    if (parts2.length !== buses.length) throw refused(`${counted(parts2.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const found = new Array(inputs).fill("0");
+    buses.forEach((bus, n) => {
+      const part = parts2[n];
+      const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
+      const number3 = NUMBER2.exec(part);
+      if (!number3) throw refused(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
+      const digits2 = number3[1] ? `0x${number3[1]}` : number3[2] ? `0b${number3[2]}` : number3[3];
+      const value = BigInt(digits2);
+      const width = bus.bits.length;
+      if (value >> BigInt(width)) throw refused(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
+      bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
+    });
+    return found.join("");
+  }
+  function bytesOf3(text) {
+    const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
+    if (digits2 === void 0) return new TextEncoder().encode(text);
+    if (digits2.length % 2) {
+      const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const shown2 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+      const what = `${shown2} has ${counted(digits2.length, "digit")} after 0x`;
+      throw new Refused2(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
+    }
+    return Uint8Array.from(digits2.match(/../g), (pair2) => parseInt(pair2, 16));
+  }
+  function padded(text) {
+    const message = bytesOf3(text);
+    const most = BLOCK_BYTES - 9;
+    if (message.length > most) {
+      const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
+      throw new Refused2(`input: ${what}: shorten it; a longer text would need a circuit of more blocks`);
+    }
+    const block = new Uint8Array(BLOCK_BYTES);
+    block.set(message);
+    block[message.length] = 128;
+    new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
+    return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
+  }
+
+  // src/bits.ts
+  var MOST2 = 120;
+  var FEW = 40;
+  var MOST_OUTPUTS = 64;
+  var BitsPanel = class {
+    constructor(bits, store) {
+      this.bits = bits;
+      this.store = store;
+      [this.circuit, this.run] = [bits.circuit, bits.run];
+      this.heads = this.run.spec.layers.flatMap((layer2, l) => layer2.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
+      const { inputs } = this.circuit.spec;
+      this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
+      this.element = el(
+        "section",
+        { class: "panel bits-panel", "aria-label": "The bits" },
+        el("h2", {}, "The bits ", el("span", { class: "check" }, `${count(inputs, "input")}, then ${count(this.circuit.size - inputs, "gate")}`)),
+        this.cells,
+        this.more,
+        this.story,
+        this.outputs,
+        this.result
+      );
+    }
+    bits;
+    store;
+    element;
+    circuit;
+    run;
+    cells = el("ol", { class: "bits" });
+    more = el("p", { class: "meaning" });
+    story = el("p", { class: "story", "aria-live": "polite" });
+    outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
+    result = el("p", { class: "result" });
+    heads;
+    /** It has nothing to measure: its lines break where they have to. */
+    measure() {
+    }
+    draw(position, playing) {
+      const { run: run2 } = this;
+      set(this.story, { "aria-live": playing ? "off" : "polite" });
+      const i2 = Math.min(position, run2.count - 1);
+      this.drawBits(i2);
+      this.story.replaceChildren(...this.happens(i2));
+      this.drawOutputs(i2);
+      this.result.textContent = i2 === run2.count - 1 ? this.ending() : "";
+    }
+    drawBits(i2) {
+      const { circuit } = this;
+      const quarter = MOST2 / 4;
+      const first = Math.max(0, Math.min(quarter * (Math.floor((i2 + 1) / quarter) - 2), circuit.size - MOST2));
+      const last2 = Math.min(circuit.size, first + MOST2);
+      const looks2 = this.heads.map(({ layer: layer2, head }) => this.run.look(layer2, head, i2));
+      const focused = this.cells.contains(document.activeElement);
+      this.cells.replaceChildren(...Array.from({ length: last2 - first }, (_, n) => this.cell(first + n, i2, looks2)));
+      if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
+      this.more.hidden = last2 - first === circuit.size;
+      this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
+    }
+    cell(net, i2, looks2) {
+      const { bits, circuit, store } = this;
+      const bit = bits.known(net, i2);
+      const wrong = bit !== null && net <= i2 + 1 ? bits.wrong(net) : void 0;
+      const state = net === i2 ? "now" : net === circuit.answered(i2) ? "answered" : net > i2 ? "unread" : "";
+      const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
+      const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
+      const seen = this.heads.flatMap(({ label }, n) => {
+        const look = looks2[n];
+        return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label, title: `head ${label} looks here` }, label)] : [];
+      });
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: ["bit mono", circuit.isInput(net) ? "input" : "gate", outputs ? "output" : "", state, wrong === void 0 ? "" : "bad"].filter(Boolean).join(" "),
+          "data-net": net,
+          "aria-current": net === i2 ? "step" : null,
+          "aria-label": said2,
+          title: said2,
+          click: () => store.set({ i: circuit.isInput(net) ? net : net - 1, playing: false })
+        },
+        bit ?? "·"
+      );
+      return el("li", {}, button2, ...seen);
+    }
+    /** What happens at a position, in a sentence or two. */
+    happens(i2) {
+      const { bits, circuit, run: run2 } = this;
+      const token3 = (text) => el("b", { class: "mono" }, text);
+      const answer = run2.rows.answer(i2);
+      const gate = circuit.answered(i2);
+      const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run2.rows.fed(i2)), ". "];
+      if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
+      const operands = circuit.operands(gate);
+      const values = operands.map((operand) => bits.at(operand, i2) ?? "?").join(", ");
+      const due = bits.computed(gate, i2);
+      const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
+      if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
+      return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
+    }
+    drawOutputs(i2) {
+      const { circuit, bits } = this;
+      const { outputs } = circuit.spec;
+      const shown2 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
+        const bit = bits.at(net, i2);
+        const wrong = bit === null ? void 0 : bits.wrong(net);
+        const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
+        return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name2 }, `${name2} = `, el("b", { class: "mono" }, bit ?? "·"), says);
+      });
+      const rest = outputs.length - shown2.length;
+      this.outputs.replaceChildren(...shown2, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
+    }
+    /** What came out, at the end. */
+    ending() {
+      const { T, agrees: agrees2, result, reference, divergence } = this.run.spec;
+      if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
+      if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
+      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
+      if (agrees2 === null || !result) return "This run has ended.";
+      return `The result: ${result}, as the ${reference} says.`;
+    }
+  };
+
+  // src/broken/listing.ts
+  var MASKED = { future: "future-masked", past: "past-masked", none: "unmasked" };
+  var TABLED = 16;
+  var plain = (text) => ({ text: visible(text), weight: null });
+  function coefficient(value) {
+    for (let below = 1; below <= 64; below *= 2) {
+      const above = value * below;
+      if (!Number.isInteger(above)) continue;
+      if (Math.abs(above) >= 1e6) break;
+      return below === 1 ? String(above + 0) : `${above}/${below}`;
+    }
+    return repr(value);
+  }
+  function termText(value, name2) {
+    if (!name2) return coefficient(value);
+    return Math.abs(value) === 1 ? value > 0 ? name2 : `-${name2}` : `${coefficient(value)}·${name2}`;
+  }
+  function form(terms, constant = null) {
+    const pieces = [];
+    const add2 = (name2, weight) => {
+      const text = termText(weight.value, name2);
+      const negative = text.startsWith("-");
+      const before = pieces.length ? negative ? " - " : " + " : "";
+      pieces.push({ before, text: visible(before && negative ? text.slice(1) : text), name: name2, weight });
+    };
+    for (const { name: name2, weight } of terms) add2(name2, weight);
+    if (constant?.value) add2("", constant);
+    return pieces.length ? pieces : [plain("0")];
+  }
+  var weightsOf2 = (path, { rows, columns, values }) => Array.from(values, (value, n) => ({ path, row: rows[n], column: columns[n], value }));
+  function grouped(path, matrix, by, names) {
+    const found = Array.from({ length: by === "row" ? matrix.height : matrix.width }, () => []);
+    for (const weight of weightsOf2(path, matrix)) found[weight[by]].push({ name: names[by === "row" ? weight.column : weight.row], weight });
+    return found;
+  }
+  var vectorOf = (path, matrix) => new Map(weightsOf2(path, matrix).map((weight) => [weight.row, weight]));
+  var sourced = (text, source) => [text, source && `[${source}]`].filter(Boolean).join(" ");
+  function layerListing(decoder, about, number3) {
+    const layer2 = decoder.layers[number3 - 1];
+    const { name: name2, meaning, source, heads, feed_forward: said2 } = about.layers[number3 - 1];
+    const { directions } = decoder.names;
+    const path = `layers.${number3}`;
+    const told = sourced(meaning, source);
+    const lines2 = [[plain(name2 ? `layer ${number3}: ${name2}` : `layer ${number3}`)]];
+    if (told) lines2.push([plain(`  ${told}`)]);
+    lines2.push(...normed(decoder, layer2.attentionNorm, "attention", `${path}.attention_norm`, "  "));
+    layer2.heads.forEach((head, k) => {
+      const about2 = heads[k];
+      const own = `${path}.heads.${k}`;
+      lines2.push([plain(`  ${sourced(`head ${quoted(about2.name)}`, about2.source)}: ${MASKED[head.mask]}, ${about2.weighting}`)]);
+      if (!head.query.values.length && !head.key.values.length) lines2.push([plain("    query = key = 0 (uniform attention)")]);
+      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms, c) => lines2.push([plain(`    ${part2}[${c}] = `), ...form(terms)]));
+      const targets = grouped(`${own}.output`, head.output, "column", directions);
+      grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines2.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
+    });
+    lines2.push(...normed(decoder, layer2.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
+    const part = layer2.feedForward;
+    if (part) {
+      const own = `${path}.feed_forward`;
+      const bias = vectorOf(`${own}.input_bias`, part.inputBias);
+      const writes = grouped(`${own}.output`, part.output, "column", directions);
+      const units = said2.units;
+      lines2.push([plain(`  feed-forward, ${units.length} hidden unit${units.length === 1 ? "" : "s"}`)]);
+      grouped(`${own}.input`, part.input, "row", directions).forEach(
+        (terms, u) => lines2.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
+      );
+      const offset = weightsOf2(`${own}.output_bias`, part.outputBias);
+      if (offset.length) lines2.push([plain("    bias → "), ...form(offset.map((weight) => ({ name: directions[weight.row], weight })))]);
+    }
+    return lines2;
+  }
+  function normed(decoder, norm, before, path, indent) {
+    if (!norm) return [];
+    const column2 = (name2) => {
+      const weights = weightsOf2(`${path}.${name2}`, norm[name2]);
+      const values = new Set(weights.map(({ value }) => value));
+      if (weights.length < norm[name2].height) values.add(0);
+      const head = plain(`${indent}  ${name2}: `);
+      if (values.size === 1) return [head, plain(`${coefficient([...values][0])} everywhere`)];
+      return [head, ...form(weights.map((weight) => ({ name: decoder.names.directions[weight.row], weight })))];
+    };
+    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column2("gain"), column2("bias")];
+  }
+  function embeddingListing(decoder) {
+    const { directions } = decoder.names;
+    const lines2 = [[plain("embedding")]];
+    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms, n) => lines2.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms)]));
+    grouped("position_embedding", decoder.place, "column", directions).forEach((terms, n) => lines2.push([plain(`  position ${decoder.features[n]} → `), ...form(terms)]));
+    if (!decoder.table) return lines2;
+    const positions = decoder.table.width;
+    lines2.push([plain(`  table of ${counted(positions, "position")}`)]);
+    grouped("position_table", decoder.table, "column", directions).forEach((terms, i2) => {
+      if (positions > TABLED && i2 === positions - 1) lines2.push([plain(`    … ${counted(positions - TABLED, "more position")}`)]);
+      if (i2 < TABLED - 1 || i2 === positions - 1 || positions <= TABLED) lines2.push([plain(`    at ${i2} → `), ...form(terms)]);
+    });
+    return lines2;
+  }
+  function unembeddingListing(decoder) {
+    const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
+    const names = answered(decoder);
+    const lines2 = [...normed(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
+    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
+    return lines2;
+  }
+
+  // src/broken/panel.ts
+  var ChangesPanel = class {
+    constructor(broken) {
+      this.broken = broken;
+      const button2 = (name2, click, kind = "") => el("button", { type: "button", class: `small ${kind}`, click }, name2);
+      this.run = button2("Run", () => broken.start(), "go");
+      this.run.id = "changes-run";
+      const undone = () => {
+        broken.clear();
+        broken.start();
+      };
+      this.element = el(
+        "section",
+        { class: "panel changes-panel", "aria-label": "Changed weights", hidden: true },
+        this.title,
+        this.list,
+        el("div", { class: "tools" }, this.run, button2("Undo all", undone), button2("Copy as Python", () => void this.copy()), button2("Save weights", () => void this.save())),
+        this.status
+      );
+    }
+    broken;
+    element;
+    list = el("ul", {});
+    title = el("h2", {});
+    status = el("p", { class: "said-live", role: "status" });
+    run;
+    draw() {
+      const { broken } = this;
+      const { changes, news } = broken;
+      this.element.hidden = changes.length === 0;
+      this.title.textContent = `${changes.length} changed weight${changes.length === 1 ? "" : "s"}`;
+      this.list.replaceChildren(
+        ...changes.map((change) => {
+          const place = placeText(broken.right, change);
+          return el(
+            "li",
+            {},
+            el("code", {}, place),
+            " ",
+            el("del", {}, coefficient(broken.old(change))),
+            " → ",
+            el("ins", {}, coefficient(change.value)),
+            " ",
+            el("button", { type: "button", class: "small", "aria-label": `undo the change of ${place}`, click: () => broken.undo(change) }, "undo")
+          );
+        })
+      );
+      this.run.classList.toggle("wanted", news.stale);
+      const text = news.text || (news.stale ? "Not run yet: the page shows the run before the change." : "");
+      if (this.status.textContent !== text) this.status.textContent = text;
+      this.status.classList.toggle("bad", news.bad);
+    }
+    async copy() {
+      try {
+        await navigator.clipboard.writeText(this.broken.python);
+        this.broken.say("Copied: lines of Python that make the same changes.");
+      } catch {
+        this.show(this.broken.python);
+      }
+    }
+    /** Where the clipboard is not to be had, show what would be in it. */
+    show(text) {
+      const shown2 = el("pre", { tabindex: 0, class: "python" }, text);
+      this.element.querySelector(".python")?.remove();
+      this.element.append(shown2);
+      getSelection()?.selectAllChildren(shown2);
+      this.broken.say("This browser gives no clipboard: copy the lines below.");
+    }
+    async save() {
+      try {
+        const [bytes, name2] = await this.broken.file();
+        const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+        el("a", { href: address, download: name2 }).click();
+        setTimeout(() => URL.revokeObjectURL(address), 1e4);
+        this.broken.say(`Saved ${name2}: tm2tfr check ${name2} reads it.`);
+      } catch (error) {
+        this.broken.say(error instanceof Error ? error.message : String(error), true);
+      }
     }
   };
 
@@ -24920,7 +25842,7 @@
     return found;
   }
   function toAddress({ i: i2, layer: layer2 }, home) {
-    const hash = `#i=${i2}${layer2 === home ? "" : `&layer=${layer2 + 1}`}`;
+    const hash = `#${[`i=${i2}`, ...layer2 === home ? [] : [`layer=${layer2 + 1}`], ...keptInAddress()].join("&")}`;
     if (hash === location.hash) return;
     try {
       history.replaceState(null, "", hash);
@@ -24931,10 +25853,10 @@
   // src/description.ts
   var ARROW = "→";
   var Description = class _Description {
-    constructor(run, at) {
-      this.run = run;
+    constructor(run2, at) {
+      this.run = run2;
       this.at = at;
-      const { rows, spec } = run;
+      const { rows, spec } = run2;
       for (let i2 = 1; i2 < spec.lead; i2++) {
         if (!this.answers(i2)) continue;
         const rule = { key: i2 - 1, value: i2, wanted: rows.fed(i2 - 1), answer: rows.fed(i2).slice(ARROW.length) };
@@ -24957,9 +25879,9 @@
     byValue = /* @__PURE__ */ new Map();
     byKey = /* @__PURE__ */ new Map();
     /** The description in the prompt of this run; null if there is none, or no head that finds rules. */
-    static of(run) {
-      const { lead, finds } = run.spec;
-      return lead > 0 && finds ? new _Description(run, { layer: finds[0], head: finds[1] }) : null;
+    static of(run2) {
+      const { lead, finds } = run2.spec;
+      return lead > 0 && finds ? new _Description(run2, { layer: finds[0], head: finds[1] }) : null;
     }
     /** The rule that a position is part of. */
     ruleAt(i2) {
@@ -25204,14 +26126,14 @@
   // src/history.ts
   var MARGIN = 3;
   var History = class {
-    constructor(run, blank) {
-      this.run = run;
+    constructor(run2, blank) {
+      this.run = run2;
       this.blank = blank;
-      const { rows, spec } = run;
+      const { rows, spec } = run2;
       const word = spec.prompt - spec.lead;
       for (let n = 0; n < word; n++) this.write(n, -1, rows.fed(spec.lead + n));
       let [lowest, highest] = [0, Math.max(0, word - 1)];
-      for (let n = 0; n < run.count; n++) {
+      for (let n = 0; n < run2.count; n++) {
         const cell = this.written(n);
         if (cell !== null) this.write(cell, n, rows.text("b", n));
         const h = rows.number("h", n);
@@ -25252,13 +26174,13 @@
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
     stretches(window2) {
-      const { run, lowest, highest, blank } = this;
+      const { run: run2, lowest, highest, blank } = this;
       const size = Math.min(window2, highest - lowest + 1);
       const margin = Math.min(MARGIN, size - 1 >> 1);
-      const firsts = new Float64Array(run.count);
+      const firsts = new Float64Array(run2.count);
       let first = lowest;
-      for (let n = run.spec.prompt + 1; n < run.count; n++) {
-        const h = run.rows.number("h", n);
+      for (let n = run2.spec.prompt + 1; n < run2.count; n++) {
+        const h = run2.rows.number("h", n);
         if (Number.isInteger(h)) {
           first = Math.min(Math.max(first, h + margin + 1 - size), h - margin);
           first = Math.max(lowest, Math.min(first, highest + 1 - size));
@@ -25266,8 +26188,8 @@
         firsts[n] = first;
       }
       return (i2) => {
-        if (!run.generated(i2)) return null;
-        const [from, h] = [firsts[i2], run.rows.number("h", i2)];
+        if (!run2.generated(i2)) return null;
+        const [from, h] = [firsts[i2], run2.rows.number("h", i2)];
         const cells = Array.from({ length: size }, (_, k) => this.symbol(from + k, i2) ?? blank);
         return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
@@ -25280,25 +26202,152 @@
     }
   };
 
+  // src/broken/card.ts
+  var WeightsCard = class {
+    /** number: 0 is the embedding, one more than the last layer the unembedding; called: what it is called; before: what stands above the listing. */
+    constructor(broken, number3, called, before) {
+      this.broken = broken;
+      this.number = number3;
+      const id2 = `weight-${number3}`;
+      this.field = el("input", { type: "text", class: "mono", id: id2, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": `${id2}-hint ${id2}-error`, placeholder: this.example() });
+      this.run = el("button", { type: "button", class: "small go", id: `${id2}-run`, click: () => broken.start() }, "Run");
+      this.error = el("p", { class: "weight-error", role: "alert", id: `${id2}-error` });
+      this.listing.addEventListener("click", (event) => this.chosen(event.target));
+      this.listing.addEventListener("keydown", (event) => this.moved(event));
+      const form2 = el(
+        "form",
+        { class: "change", submit: (event) => this.submit(event) },
+        el("p", { class: "hint", id: `${id2}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+        el("label", { for: id2 }, "change "),
+        this.field,
+        el("button", { type: "submit", class: "small" }, "Set"),
+        this.run,
+        this.error
+      );
+      set(this.listing, { "aria-label": `the weights of ${called}` });
+      this.element = el("div", { class: "weights", hidden: true }, ...before, form2, this.listing);
+      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number3)) }, "weights");
+      if (broken.open.has(number3)) this.toggle(true);
+    }
+    broken;
+    number;
+    /** The button that opens and closes them, and what it opens. */
+    button;
+    element;
+    listing = el("pre", { class: "terms", tabindex: 0 });
+    field;
+    run;
+    error;
+    drawn = null;
+    toggle(open) {
+      if (open) this.broken.open.add(this.number);
+      else this.broken.open.delete(this.number);
+      this.element.hidden = !open;
+      set(this.button, { "aria-expanded": String(open) });
+      this.draw();
+    }
+    /** Open it, and let a weight be written. */
+    invite() {
+      this.toggle(true);
+      this.element.closest("li")?.scrollIntoView({ block: "nearest" });
+      this.field.focus();
+    }
+    draw() {
+      const { broken } = this;
+      this.run.classList.toggle("wanted", broken.news.stale);
+      if (this.element.hidden || this.drawn === broken.listed) return;
+      const focused = document.activeElement?.dataset["place"];
+      this.drawn = broken.listed;
+      const lines2 = this.lines().map((line) => el("span", { class: "line" }, ...line.flatMap((piece) => this.nodes(piece)), "\n"));
+      this.listing.replaceChildren(...lines2);
+      const terms = this.terms();
+      set(terms[0] ?? this.listing, { tabindex: 0 });
+      if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
+    }
+    lines() {
+      const { listed, about } = this.broken;
+      if (this.number === 0) return embeddingListing(listed);
+      return this.number > listed.layers.length ? unembeddingListing(listed) : layerListing(listed, about, this.number);
+    }
+    nodes({ before, text, name: name2, weight }) {
+      if (weight === null) return [text];
+      const { broken } = this;
+      const place = placeText(broken.right, weight, this.number);
+      const change = broken.changeOf(weight);
+      const term = (shown2, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown2);
+      if (!change) return [before ?? "", term(text, weight.value)];
+      const old = broken.old(weight);
+      return [
+        before ? " + " : "",
+        ...old === 0 ? [] : [el("del", {}, termText(old, name2)), " "],
+        el("ins", {}, term(change.value === 0 ? "0" : termText(change.value, name2), change.value))
+      ];
+    }
+    terms() {
+      return [...this.listing.querySelectorAll(".term")];
+    }
+    /** Put the weight that is clicked into the field, with its value selected. */
+    chosen(target) {
+      const term = target.closest(".term");
+      if (!term) return;
+      const place = `${term.dataset["place"]} = `;
+      this.field.value = place + term.dataset["value"];
+      this.field.focus();
+      this.field.setSelectionRange(place.length, this.field.value.length);
+      this.complain("");
+    }
+    /** Among the terms the arrows go from one to the next. */
+    moved(event) {
+      const terms = this.terms();
+      const here = terms.indexOf(document.activeElement);
+      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms.length - 1 };
+      const next = step[event.key];
+      if (here < 0 || next === void 0) return;
+      event.preventDefault();
+      const term = terms[Math.max(0, Math.min(terms.length - 1, next))];
+      set(terms[here], { tabindex: -1 });
+      set(term, { tabindex: 0 });
+      term.focus();
+    }
+    submit(event) {
+      event.preventDefault();
+      try {
+        this.broken.write(this.field.value, this.number <= this.broken.right.layers.length ? this.number : 0);
+        this.complain("");
+      } catch (error) {
+        if (!(error instanceof Refused2)) throw error;
+        this.complain(error.message);
+      }
+    }
+    complain(text) {
+      this.error.textContent = text;
+      set(this.field, { "aria-invalid": text ? "true" : null });
+    }
+    example() {
+      const weight = this.lines().flat().find((piece) => piece.weight)?.weight;
+      return weight ? `${placeText(this.broken.right, weight, this.number)} = ${weightText(-weight.value)}` : "";
+    }
+  };
+
   // src/strip.ts
   var MOST4 = 60;
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
-  var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
+  var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
   var LIMITS = [26, 20, 16, 14, 12, 10, 8, 6];
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run, store, circuit, description = null) {
-      this.run = run;
+    constructor(run2, store, circuit, description = null) {
+      this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
       this.field.append(this.arcs, this.chips);
-      this.heads = run.spec.layers.flatMap(
+      this.heads = run2.spec.layers.flatMap(
         (layer2, l) => layer2.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
       const key = el(
@@ -25327,7 +26376,7 @@
     heads;
     scale = 8;
     room = 600;
-    sizes = WIDE;
+    sizes = WIDE2;
     limit = Infinity;
     /** Measure the width of a character and of the panel. */
     measure() {
@@ -25335,9 +26384,9 @@
       this.room = this.field.parentElement.clientWidth - 6;
     }
     draw(position, layer2) {
-      const { run } = this;
-      const i2 = Math.min(position, run.count - 1);
-      const looks2 = this.heads.map(({ layer: l, head }) => run.look(l, head, i2));
+      const { run: run2 } = this;
+      const i2 = Math.min(position, run2.count - 1);
+      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(l, head, i2));
       const chips = this.layOut(i2, looks2);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
@@ -25368,12 +26417,12 @@
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i2)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i2 < MOST4 ? [WIDE, CLOSE, MEDIUM] : []) {
+      for (const sizes of i2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: i2 + 2 }, (_, n) => n), i2);
         if (end(all) <= room) return this.written(all);
       }
-      this.sizes = WIDE;
+      this.sizes = WIDE2;
       let chips = this.placed([...chosen], i2);
       if (end(chips) > room && this.fold(chosen, i2)) chips = this.placed([...chosen], i2);
       if (end(chips) > room) {
@@ -25449,8 +26498,8 @@
       return item;
     }
     chip({ i: i2, left, width }, now) {
-      const { run, store } = this;
-      const kind = i2 > now ? "next" : i2 === now ? "now" : i2 < run.spec.prompt ? "prompt" : run.generated(i2) ? "made" : "bos";
+      const { run: run2, store } = this;
+      const kind = i2 > now ? "next" : i2 === now ? "now" : i2 < run2.spec.prompt ? "prompt" : run2.generated(i2) ? "made" : "bos";
       const net = this.circuit && (i2 <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i2) : null;
       const text = this.token(i2, now);
       const rule = this.description?.lookup(now)?.found;
@@ -25560,20 +26609,25 @@
 
   // src/layers.ts
   var Layers = class {
-    constructor(run, store) {
-      this.run = run;
+    constructor(run2, store, broken = null) {
+      this.run = run2;
       this.store = store;
-      this.cards = [this.embedding(), ...run.spec.layers.map((_, l) => this.card(l))];
+      this.broken = broken;
+      this.cards = [this.embedding(), ...run2.spec.layers.map((_, l) => this.card(l))];
+      if (broken) broken.invite = () => this.weights[Math.max(1, store.now.layer + 1)].invite();
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
         el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card))
+        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card), broken && this.unembedding(broken))
       );
     }
     run;
     store;
+    broken;
     element;
+    /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
+    weights = [];
     cards;
     draw(position, layer2) {
       const i2 = Math.min(position, this.run.count - 1);
@@ -25595,7 +26649,8 @@
         "embedding"
       );
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
-      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), wrote);
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
+      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button: button2, heads: el("ul"), wrote };
     }
     card(l) {
@@ -25608,34 +26663,30 @@
         el("span", { class: "number" }, String(l + 1)),
         layer2.name
       );
-      const weights = el(
-        "div",
-        { class: "weights", hidden: true },
-        ...layer2.heads.map(
-          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
-        ),
-        el("pre", { tabindex: 0 }, this.run.weights[l])
-      );
-      const more = el("button", {
-        type: "button",
-        class: "small",
-        "aria-expanded": "false",
-        "aria-label": `the weights of layer ${l + 1}`,
-        click: () => {
-          weights.hidden = !weights.hidden;
-          set(more, { "aria-expanded": String(!weights.hidden) });
-        }
-      }, "weights");
+      const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)));
+      const called = `layer ${l + 1}`;
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, this.run.weights[l] ?? "");
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
         el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...math(layer2.equation)), el("span", { class: "source" }, layer2.source)),
         el("p", { class: "meaning" }, layer2.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, more),
-        weights
+        el("div", { class: "bottom" }, wrote, weights.button),
+        weights.element
       );
       return { card, button: button2, heads, wrote };
+    }
+    /** What is read off the stream after the last layer. */
+    unembedding(broken) {
+      const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
+      const name2 = el("span", { class: "layer-name" }, "unembedding");
+      const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+      return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name2, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
+    }
+    changeable(card) {
+      this.weights.push(card);
+      return card;
     }
     heads(l, i2) {
       const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
@@ -25666,17 +26717,31 @@
       });
     }
     wrote(l, i2) {
-      const { run } = this;
-      const changed = run.spec.subspaces.flatMap(
-        (subspace, n) => run.changed(n, l, i2) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * l + 2, i2), i2)))] : []
+      const { run: run2 } = this;
+      const changed2 = run2.spec.subspaces.flatMap(
+        (subspace, n) => run2.changed(n, l, i2) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * l + 2, i2), i2)))] : []
       );
-      return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
+      return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
     }
   };
+  function read3(called, scores, listing) {
+    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const button2 = el("button", {
+      type: "button",
+      class: "small",
+      "aria-expanded": "false",
+      "aria-label": `the weights of ${called}`,
+      click: () => {
+        element.hidden = !element.hidden;
+        set(button2, { "aria-expanded": String(!element.hidden) });
+      }
+    }, "weights");
+    return { button: button2, element };
+  }
   var Stream = class {
-    constructor(run, store) {
-      this.run = run;
-      const names = ["the embedding", ...run.spec.layers.map((layer2, l) => `layer ${l + 1}: ${layer2.name}`)];
+    constructor(run2, store) {
+      this.run = run2;
+      const names = ["the embedding", ...run2.spec.layers.map((layer2, l) => `layer ${l + 1}: ${layer2.name}`)];
       this.choice = el(
         "select",
         { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
@@ -25702,22 +26767,22 @@
     choice;
     raw;
     draw(position, layer2, raw) {
-      const { run } = this;
-      const i2 = Math.min(position, run.count - 1);
+      const { run: run2 } = this;
+      const i2 = Math.min(position, run2.count - 1);
       this.choice.value = String(layer2);
       this.title.textContent = `at position ${i2}`;
       set(this.raw, { "aria-pressed": String(raw) });
       this.list.replaceChildren(
-        ...run.spec.subspaces.flatMap((subspace, n) => {
+        ...run2.spec.subspaces.flatMap((subspace, n) => {
           if (subspace.labels?.length === 0) return [];
-          const value = run.value(n, 2 * layer2 + 2, i2);
-          const changed = run.changed(n, layer2, i2);
+          const value = run2.value(n, 2 * layer2 + 2, i2);
+          const changed2 = run2.changed(n, layer2, i2);
           const empty2 = value.coordinates.every((v) => v === 0);
           return [
             el(
               "li",
-              { class: `${changed ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
-              el("span", { class: "mark" }, changed ? "◆" : ""),
+              { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
+              el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
               el("span", { class: "mono words" }, words(subspace, value, i2)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
@@ -25730,9 +26795,9 @@
 
   // src/model.ts
   var ModelPanel = class {
-    constructor(model, run, store) {
+    constructor(model, run2, store) {
       this.model = model;
-      this.run = run;
+      this.run = run2;
       this.store = store;
       const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
       const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
@@ -25775,8 +26840,8 @@
     constructor(description, store) {
       this.description = description;
       this.store = store;
-      const { run, rules, tape, number: number3 } = description;
-      const { lead, prompt } = run.spec;
+      const { run: run2, rules, tape, number: number3 } = description;
+      const { lead, prompt } = run2.spec;
       if (tape !== null) this.list.append(el("li", {}, this.token(0)));
       for (const rule of rules) {
         const item = el("li", { class: "prompt-rule", "data-rule": rule.wanted }, this.token(rule.key), this.token(rule.value));
@@ -25921,9 +26986,9 @@
 
   // src/states.ts
   var StateGraph = class extends Graph {
-    constructor(run, machine, buffers, redraw) {
+    constructor(run2, machine, buffers, redraw) {
       super("state graph", machine.graph, buffers, redraw);
-      this.run = run;
+      this.run = run2;
       this.machine = machine;
     }
     run;
@@ -25963,8 +27028,8 @@
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
-    constructor(run, store, history3, signal) {
-      this.run = run;
+    constructor(run2, store, history3, signal) {
+      this.run = run2;
       this.store = store;
       this.history = history3;
       const name2 = history3 ? "The chapter's table" : "The table";
@@ -25973,9 +27038,9 @@
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history3 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name))
+        ...run2.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name))
       );
-      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
+      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
       this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, `${name2} `, el("span", { class: "check" }, this.summary())), this.scroll);
       this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
@@ -26000,13 +27065,13 @@
     printing = false;
     /** Set the columns' widths, with smaller letters where they are too many; the element has to be in the page. */
     measure() {
-      const { run } = this;
+      const { run: run2 } = this;
       this.grid.style.fontSize = "";
       const size = parseFloat(getComputedStyle(this.grid).fontSize);
       const scale = characterWidth(this.grid);
       const room = this.scroll.clientWidth / scale;
-      const widest = run.spec.columns.map(({ name: name2 }) => Math.max(run.widest(name2), name2.length));
-      const signsFor = (limit2) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
+      const widest = run2.spec.columns.map(({ name: name2 }) => Math.max(run2.widest(name2), name2.length));
+      const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
       const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
@@ -26018,7 +27083,7 @@
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run.count * ROW}px`;
+      this.body.style.height = `${run2.count * ROW}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -26084,9 +27149,9 @@
       set(row, { "aria-current": now ? "true" : null });
     }
     row(i2) {
-      const { run, store } = this;
-      const { reference } = run.spec;
-      const first = run.spec.divergence?.position === i2;
+      const { run: run2, store } = this;
+      const { reference } = run2.spec;
+      const first = run2.spec.divergence?.position === i2;
       const row = el(
         "div",
         {
@@ -26098,17 +27163,17 @@
         },
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i2)),
         this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i2)),
-        ...run.spec.columns.map(({ name: name2 }) => {
-          const whole2 = run.rows.cell(name2, i2);
+        ...run2.spec.columns.map(({ name: name2 }) => {
+          const whole2 = run2.rows.cell(name2, i2);
           const text = shortened(whole2, this.limit);
-          const due = run.wrong(name2, i2);
-          const compared = run.compared(name2, i2);
-          const mark = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
+          const due = run2.wrong(name2, i2);
+          const compared2 = run2.compared(name2, i2);
+          const mark = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
             { role: "cell", class: `mono ${mark}`, "data-column": name2, "data-mark": mark, title: text === whole2 ? null : whole2 },
             text,
-            el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
+            el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
           );
         })
@@ -26144,8 +27209,8 @@
   // src/tape.ts
   var MARGIN2 = 2;
   var Tape = class {
-    constructor(run, machine, history3, description = null) {
-      this.run = run;
+    constructor(run2, machine, history3, description = null) {
+      this.run = run2;
       this.machine = machine;
       this.history = history3;
       this.description = description;
@@ -26176,28 +27241,28 @@
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
     }
     draw(position, playing) {
-      const { run } = this;
+      const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
-      const i2 = Math.min(position, run.count - 1);
+      const i2 = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i2) : plainStory(run, i2));
-      this.end.hidden = position < run.count;
-      this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plainStory(run2, i2));
+      this.end.hidden = position < run2.count;
+      this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
     drawTape(history3, i2) {
-      const { run } = this;
-      const h = run.rows.number("h", i2);
+      const { run: run2 } = this;
+      const h = run2.rows.number("h", i2);
       const known = Number.isInteger(h);
       this.fit(known ? h : 0);
-      const fresh2 = i2 > run.spec.prompt + 1 ? history3.written(i2) : null;
+      const fresh2 = i2 > run2.spec.prompt + 1 ? history3.written(i2) : null;
       const blank = this.machine?.blank ?? "_";
       const one = this.machine?.tape === "one-way";
       const start = this.first;
       const cells = [];
       for (let cell = start; cell < start + this.size; cell++) {
         const symbol = history3.symbol(cell, i2);
-        const place = cell + run.spec.lead;
-        const unread = i2 < run.spec.prompt && cell >= 0 && place > i2 && place < run.spec.prompt;
+        const place = cell + run2.spec.lead;
+        const unread = i2 < run2.spec.prompt && cell >= 0 && place > i2 && place < run2.spec.prompt;
         cells.push(
           el(
             "div",
@@ -26213,7 +27278,7 @@
       this.cells.replaceChildren(...cells);
       const open = !one || start > 0;
       set(this.cells, { class: `cells${open ? " open-left" : ""}` });
-      const state = run.rows.text("q", i2);
+      const state = run2.rows.text("q", i2);
       this.head.hidden = !known;
       const bubble = el("span", { class: "state mono", title: state === null ? "no state yet" : null }, state ?? "⊥");
       this.head.replaceChildren(bubble);
@@ -26249,12 +27314,12 @@
 
   // src/verdict.ts
   function notices(runs2, store, searched) {
-    const wrong = runs2.filter((run) => run.spec.divergence);
+    const wrong = runs2.filter((run2) => run2.spec.divergence);
     if (runs2.length > 1 && !wrong.length)
       return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
-    return wrong.map((run) => {
-      const { position, column: column2, expected, found, cause } = run.spec.divergence;
-      const whose = runs2.length > 1 ? run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
+    return wrong.map((run2) => {
+      const { position, column: column2, expected, found, cause } = run2.spec.divergence;
+      const whose = runs2.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
       return el(
         "aside",
@@ -26267,26 +27332,26 @@
     });
   }
   function verdict(runs2, circuit) {
-    return runs2.map((run) => {
-      const { agrees } = run.spec;
-      const said2 = circuit ? outcome(run) : ending(run);
-      const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
-      const which = runs2.length > 1 ? `${run.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said2);
+    return runs2.map((run2) => {
+      const { agrees: agrees2 } = run2.spec;
+      const said2 = circuit ? outcome(run2) : ending(run2);
+      const mark = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
+      const which = runs2.length > 1 ? `${run2.spec.boundary}: ` : "";
+      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark, which, said2);
     });
   }
-  function ending(run) {
-    const { answer, T, stop } = run.spec;
+  function ending(run2) {
+    const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
   }
-  function outcome(run) {
-    const { T, agrees, result, divergence } = run.spec;
+  function outcome(run2) {
+    const { T, agrees: agrees2, result, divergence } = run2.spec;
     if (divergence?.column === STOP) return "every bit is right, but the end is not";
     if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
-    if (T === null) return `cut off at position ${run.count - 1}`;
+    if (T === null) return `cut off at position ${run2.count - 1}`;
     const gates = count(T, "gate");
-    return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
+    return agrees2 && result ? `${gates}: ${shortened(result, 80)}` : gates;
   }
 
   // src/page.ts
@@ -26295,18 +27360,21 @@
     const ended = new AbortController();
     const { signal } = ended;
     const runs2 = data.runs.map((spec) => new Run(spec, buffers));
-    const last2 = Math.max(...runs2.map((run) => run.count)) - 1;
-    const parts = runs2.map((run) => run.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts.length ? Math.min(...parts) : null;
+    const last2 = Math.max(...runs2.map((run2) => run2.count)) - 1;
+    const parts2 = runs2.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts2.length ? Math.min(...parts2) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
     const store = new Store(last2, runs2[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
     const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs2.length > 1 };
-    const views = runs2.map((run) => view(run, scene));
+    const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs2.length > 1, broken: around.broken ?? null };
+    const changes = around.broken && new ChangesPanel(around.broken);
+    scene.broken?.watched(changes ? [() => changes.draw()] : []);
+    const views = runs2.map((run2) => view(run2, scene));
+    changes?.draw();
     const model = data.model && new ModelPanel(data.model, runs2[0], store);
     store.subscribe(({ layer: layer2 }) => model?.draw(layer2));
-    const children = [...notices(runs2, store, data.searched ?? null), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
+    const children = [changes?.element, ...notices(runs2, store, data.searched ?? null), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
     root.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs2, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
@@ -26323,21 +27391,22 @@
     store.draw();
     return { runs: runs2, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run, { root, signal, store, buffers, machine, circuit, several }) {
-    const history3 = run.spec.tape ? new History(run, machine?.blank ?? "_") : null;
-    const bits = circuit && new Bits(circuit, run);
-    const description = Description.of(run);
-    const tape = bits ? new BitsPanel(bits, store) : new Tape(run, machine, history3, description);
+  function view(run2, { root, signal, store, buffers, machine, circuit, several, broken }) {
+    const history3 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
+    const bits = circuit && new Bits(circuit, run2);
+    const description = Description.of(run2);
+    const tape = bits ? new BitsPanel(bits, store) : new Tape(run2, machine, history3, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run, store, circuit, description);
-    const layers = new Layers(run, store);
-    const stream = new Stream(run, store);
-    const table2 = new Table(run, store, history3, signal);
+    const strip = new Strip(run2, store, circuit, description);
+    const layers = new Layers(run2, store, broken);
+    broken?.watches(...layers.weights.map((card) => () => card.draw()));
+    const stream = new Stream(run2, store);
+    const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
-    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run, machine, buffers, redraw);
+    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
-    const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+    const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
@@ -26366,10 +27435,10 @@
       graph?.follow();
       table2.draw(i2);
     });
-    return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
+    return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
-  function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts;
+  function arranged(inside, parts2) {
+    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts2;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -26382,9 +27451,9 @@
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
   }
-  function begins(run) {
-    const { lead, finds, layers } = run.spec;
-    return lead > 0 && finds ? [run.turn, finds[0]] : [0, layers.length - 1];
+  function begins(run2) {
+    const { lead, finds, layers } = run2.spec;
+    return lead > 0 && finds ? [run2.turn, finds[0]] : [0, layers.length - 1];
   }
 
   // src/playground/drawing.ts
@@ -26498,10 +27567,43 @@
         const place = shown2.place ?? this.place(shown2);
         const scroll = shown2.place?.scroll ?? (place ? this.main.scrollTop : 0);
         this.clear();
-        this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, ...place ? { start: place } : {} });
+        this.views(data, buffers, Broken.of(data, buffers), place ?? {});
         this.main.scrollTop = scroll;
       }
       this.shown = shown2;
+    }
+    /** Build the views of a run, in which weights can be changed: then they are run again, by a worker, and shown in its place. */
+    views(data, buffers, broken, start) {
+      const show = (data2, buffers2, start2) => {
+        const { scrollTop } = this.main;
+        replacing(() => {
+          this.mounted?.dispose();
+          this.mounted = mount(this.main, data2, buffers2, { verdict: this.verdict, theme: this.theme, start: start2, broken });
+        });
+        this.main.scrollTop = scrollTop;
+      };
+      show(data, buffers, start);
+      if (!broken) return;
+      const { turn } = this;
+      const rerun = new Rerun(data, buffers, () => new Worker("assets/explorer.js"), broken);
+      broken.start = () => {
+        if (!broken.changes.length) return show(data, buffers, {});
+        broken.running(true);
+        const said2 = (text, bad = false) => {
+          broken.running(false);
+          broken.say(text, bad);
+        };
+        const { box } = data;
+        rerun.begin(wordOf(box, box.word), box.steps === null ? null : Math.min(box.steps, box.most), () => {
+        }).finished.then(
+          (again) => {
+            if (turn !== this.turn) return;
+            show(again.data, again.buffers, {});
+            said2(again.said);
+          },
+          (error) => said2(error instanceof Error ? error.message : String(error), true)
+        );
+      };
     }
     /** Where one was in the last run, if the new one is of the same source and input. */
     place(shown2) {
@@ -26921,16 +28023,16 @@
       this.problems.show(text.trim() ? answer.diagnostics : null, recognised(answer));
       this.called(source, answer.name, text);
       this.inputs.answered(answer, input);
-      const run = runs(answer);
-      this.exports.allow(run, answer.targets);
-      if (run) {
+      const run2 = runs(answer);
+      this.exports.allow(run2, answer.targets);
+      if (run2) {
         source.shown = { of: source.id, answer, input, place: null };
         await this.result.show(source.shown);
       } else if (source.shown && text.trim()) {
         const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
         this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
       } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
-      this.problems.say(run ? this.result.outcome : "");
+      this.problems.say(run2 ? this.result.outcome : "");
       document.documentElement.dataset["answered"] = String(Number(document.documentElement.dataset["answered"] ?? 0) + 1);
     }
     /** Say what went wrong between here and the server; a server that is gone is asked again. */
@@ -26991,11 +28093,11 @@
         this.message.show(`Nothing was opened: ${found}.`);
         return;
       }
-      const same = this.sources.find(({ name: name2, state }) => name2 === found.name && state?.doc.toString() === found.source);
-      if (!same) this.add({ ...found, name: this.unused(found.name) });
+      const same2 = this.sources.find(({ name: name2, state }) => name2 === found.name && state?.doc.toString() === found.source);
+      if (!same2) this.add({ ...found, name: this.unused(found.name) });
       else {
-        Object.assign(same, { input: found.input ?? same.input, options: found.options });
-        await this.go(same);
+        Object.assign(same2, { input: found.input ?? same2.input, options: found.options });
+        await this.go(same2);
       }
     }
   };
