@@ -5,6 +5,7 @@ import type { DecoderSpec } from "./live/decoder";
 import type { BoxSpec } from "./live/inputs";
 import type { ReadSpec } from "./live/readout";
 import type { Reference } from "./live/truth/reference";
+import type { SequenceSpec } from "./sequence/spec";
 
 export interface Place {
   type: "u1" | "i1" | "u2" | "i2" | "i4" | "f8";
@@ -169,6 +170,8 @@ export interface PageData {
   title: string;
   machine: MachineSpec | null;
   circuit: CircuitSpec | null;
+  /** The nodes of a program that answers at every position: RASP, a formula, an automaton. */
+  sequence: SequenceSpec | null;
   /** null: the page knows no source, or its kind has no model with equations. */
   model: ModelSpec | null;
   runs: RunSpec[];

@@ -45,7 +45,7 @@ export class Rerun {
       return { spec, decoder: this.broken?.current ?? right, right, about };
     });
     const begun = performance.now();
-    const running: Running = ordered({ runs, word, maxSteps, gates: gatesOf(data, buffers) }, this.worker(), progress);
+    const running: Running = ordered({ runs, word, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
     const finished = running.finished.then(({ runs, columns }): Again => {
       const positions = count(runs.reduce((sum, run) => sum + run.count, 0), "position");
       const seconds = ((performance.now() - begun) / 1000).toFixed(2);

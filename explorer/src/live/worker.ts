@@ -6,6 +6,7 @@ import { documented, Shelf } from "./document";
 import { Recorder } from "./record";
 import { Refused } from "./refusals";
 import { run } from "./run";
+import type { SequenceSpec } from "../sequence/spec";
 import type { Gates } from "./truth/circuit";
 import { truthOf } from "./truth/reference";
 
@@ -15,6 +16,7 @@ export interface Order {
   word: string[];
   maxSteps: number | null;
   gates: Gates | null;
+  sequence: SequenceSpec | null;
 }
 
 /** What came out: runs, with their columns. */
@@ -24,13 +26,13 @@ export interface Finished {
 }
 
 /** Carry out an order; progress: called with the number of positions done in all runs. Throws `Refused`. */
-export function carriedOut({ runs, word, maxSteps, gates }: Order, progress: (done: number) => void): Finished {
+export function carriedOut({ runs, word, maxSteps, gates, sequence }: Order, progress: (done: number) => void): Finished {
   const shelf = new Shelf();
   let done = 0;
   const made = runs.map(({ spec, decoder, right, about }) => {
     const { columns, subspaces, layers, live, tape } = spec;
     const names = columns.map(({ name }: Heading) => name);
-    const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates });
+    const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence });
     const recorder = new Recorder(subspaces as SubspaceSpec[], layers.map(({ heads }) => heads.length));
     const search = live.claims && { right, about, claims: live.claims };
     const ran = run({ decoder, columns, readout: live.readout, tape, truth, word, maxSteps, search }, recorder, (positions) => progress(done + positions));
