@@ -44,6 +44,328 @@ var explorer = (() => {
     wordOf: () => wordOf
   });
 
+  // src/live/matrix.ts
+  var LinearMap = class {
+    /** The rows that have entries, in order. */
+    rows;
+    starts;
+    columns;
+    values;
+    constructor(matrix) {
+      const rows = [];
+      const starts = [];
+      matrix.rows.forEach((row, n) => {
+        if (row === rows.at(-1)) return;
+        rows.push(row);
+        starts.push(n);
+      });
+      this.rows = Int32Array.from(rows);
+      this.starts = Int32Array.from([...starts, matrix.rows.length]);
+      this.columns = matrix.columns;
+      this.values = matrix.values;
+    }
+    /** Put (matrix · x)[rows] into `sums`; x: (columns,), sums: (rows that have entries,). */
+    into(sums2, x) {
+      const { rows, starts, columns, values } = this;
+      for (let n = 0; n < rows.length; n++) {
+        let sum2 = 0;
+        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
+        sums2[n] = sum2;
+      }
+    }
+    /** Add matrix · x to `target`, which is not x: x (columns,), target (rows,). */
+    addTo(target, x) {
+      const { rows, starts, columns, values } = this;
+      for (let n = 0; n < rows.length; n++) {
+        let sum2 = 0;
+        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
+        target[rows[n]] += sum2;
+      }
+    }
+  };
+  var ColumnsOf = class {
+    starts;
+    rows;
+    values;
+    constructor(matrix) {
+      const many = matrix.columns.length;
+      this.starts = new Int32Array(matrix.width + 1);
+      for (const column3 of matrix.columns) this.starts[column3 + 1]++;
+      for (let n = 0; n < matrix.width; n++) this.starts[n + 1] += this.starts[n];
+      [this.rows, this.values] = [new Int32Array(many), new Float64Array(many)];
+      const next = this.starts.slice();
+      for (let n = 0; n < many; n++) {
+        const at = next[matrix.columns[n]]++;
+        this.rows[at] = matrix.rows[n];
+        this.values[at] = matrix.values[n];
+      }
+    }
+    get length() {
+      return this.starts.length - 1;
+    }
+    /** Add a column to x. */
+    addTo(x, column3) {
+      const end2 = this.starts[column3 + 1];
+      for (let n = this.starts[column3]; n < end2; n++) x[this.rows[n]] += this.values[n];
+    }
+  };
+  function selected(matrix, rows) {
+    const place = new Map(Array.from(rows, (row, n) => [row, n]));
+    const keep = Array.from(matrix.rows.keys()).filter((n) => place.has(matrix.rows[n]));
+    return {
+      height: rows.length,
+      width: matrix.width,
+      rows: Int32Array.from(keep, (n) => place.get(matrix.rows[n])),
+      columns: Int32Array.from(keep, (n) => matrix.columns[n]),
+      values: Float64Array.from(keep, (n) => matrix.values[n])
+    };
+  }
+  function vector(matrix) {
+    const found = new Float64Array(matrix.height);
+    matrix.rows.forEach((row, n) => found[row] = matrix.values[n]);
+    return found;
+  }
+
+  // src/live/refusals.ts
+  var Refused = class extends Error {
+    name = "Refused";
+  };
+  function tooLarge(where, position, what) {
+    return new Refused(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
+  }
+  function beyondTheTable(position) {
+    return new Refused(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
+  }
+  function layerCalled(decoder, number3) {
+    return `layer ${number3} (${decoder.layers[number3 - 1].name})`;
+  }
+  function firstInfinite(numbers) {
+    for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n])) return n;
+    return -1;
+  }
+  function counted(number3, noun) {
+    return `${thousands(number3)} ${noun}${number3 === 1 ? "" : "s"}`;
+  }
+  function thousands(number3) {
+    return number3.toLocaleString("en-US");
+  }
+  function quoted(text) {
+    const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
+    let inside = "";
+    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    return `${mark2}${inside}${mark2}`;
+  }
+  function visible(text) {
+    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  }
+  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
+  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+  function escaped(sign) {
+    if (SHORT[sign]) return SHORT[sign];
+    if (!UNPRINTABLE.test(sign)) return sign;
+    const code = sign.codePointAt(0).toString(16);
+    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
+  }
+
+  // src/live/attention.ts
+  var MANY = 8;
+  var FIRST_SIZE = 64;
+  var Cache = class {
+    constructor(width) {
+      this.width = width;
+      this.components = new Array(width).fill(null);
+      this.sums = new Float64Array(width);
+    }
+    width;
+    used = 0;
+    size = FIRST_SIZE;
+    /** Of a component that was 0 at every position so far, only this. */
+    zeros = new Float64Array(FIRST_SIZE);
+    components;
+    /** The sum of each component over all positions so far, from the first. */
+    sums;
+    /** Add a vector, (width,), for the next position. */
+    append(vector2) {
+      if (this.used === this.size) this.grow();
+      for (let c = 0; c < this.width; c++) {
+        const value = vector2[c];
+        if (value === 0) continue;
+        (this.components[c] ??= new Float64Array(this.size))[this.used] = value;
+        this.sums[c] += value;
+      }
+      this.used++;
+    }
+    /** Forget all positions. */
+    clear() {
+      this.used = 0;
+      this.components.fill(null);
+      this.sums.fill(0);
+    }
+    /** A component at all positions so far, and zeros after them. */
+    component(c) {
+      return this.components[c] ?? this.zeros;
+    }
+    grow() {
+      const larger = (old) => {
+        const found = new Float64Array(2 * this.size);
+        found.set(old);
+        return found;
+      };
+      this.components.forEach((old, c) => this.components[c] = old && larger(old));
+      this.zeros = new Float64Array(2 * this.size);
+      this.size *= 2;
+    }
+  };
+  function inSight(mask, position, length) {
+    return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
+  }
+  var AttentionHead = class {
+    /** where: what its layer is called; careful: whether a number can get too large. */
+    constructor(head, where, careful) {
+      this.where = where;
+      this.careful = careful;
+      const keys2 = new Set(head.key.rows);
+      const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
+      [this.name, this.mask, this.uniform] = [head.name, head.mask, both.length === 0];
+      this.query = new LinearMap(selected(head.query, both));
+      this.key = new LinearMap(selected(head.key, both));
+      this.value = new LinearMap(head.value);
+      this.output = new LinearMap(head.output);
+      this.rows = this.output.rows;
+      this.added = new Float64Array(this.rows.length);
+      [this.keys, this.values] = [new Cache(both.length), new Cache(this.value.rows.length)];
+      this.asked = new Float64Array(both.length);
+      this.taken = new Float64Array(Math.max(both.length, this.value.rows.length));
+      this.mean = new Float64Array(this.value.rows.length);
+      this.carried = new Float64Array(head.value.height);
+    }
+    where;
+    careful;
+    /** The rows of the stream that it adds to. */
+    rows;
+    /** What it adds to them, once it has looked. */
+    added;
+    /** Whether all scores are 0 by construction, so that all positions in sight share the attention. */
+    uniform;
+    mask;
+    query;
+    key;
+    value;
+    output;
+    asked;
+    taken;
+    mean;
+    carried;
+    keys;
+    values;
+    name;
+    scores = new Float64Array(FIRST_SIZE);
+    /** Keep the key and the value of the next position; x: (width,) what the head reads there. */
+    take(x) {
+      this.key.into(this.taken, x);
+      this.keys.append(this.taken);
+      this.value.into(this.taken, x);
+      this.values.append(this.taken);
+    }
+    /** Drop the keys and values so far: those of an earlier pass of a loop. */
+    forget() {
+      this.keys.clear();
+      this.values.clear();
+    }
+    /** Attend from `position`, in a sequence of which `length` positions are taken; x: (width,) what the head reads there.
+     *
+     * Sets `added`. Returns where the head looked, null if it is uniform.
+     */
+    look(x, position, length) {
+      const [start2, end2] = inSight(this.mask, position, length);
+      let look = null;
+      if (!this.uniform) {
+        this.query.into(this.asked, x);
+        if (this.scores.length < end2 - start2) this.scores = new Float64Array(2 * (end2 - start2));
+        const scores = this.scores.subarray(0, end2 - start2);
+        this.score(scores, start2);
+        if (this.careful && firstInfinite(scores) >= 0) throw tooLarge(`${this.where}, head ${quoted(this.name)}`, position, "a score");
+        look = best(scores, start2);
+      }
+      this.average(look && look.attended, start2, end2, length);
+      for (let n = 0; n < this.mean.length; n++) this.carried[this.value.rows[n]] = this.mean[n];
+      this.output.into(this.added, this.carried);
+      return look;
+    }
+    /** Put the scores of the positions from `start` on into `scores`: products are added component by component. */
+    score(scores, start2) {
+      const used = this.components();
+      const many = scores.length;
+      const [a, b, c] = used.map((n) => this.asked[n]);
+      const [k, l, m] = used.map((n) => this.keys.component(n));
+      switch (used.length) {
+        case 1:
+          for (let n = 0, j = start2; n < many; n++, j++) scores[n] = a * k[j];
+          return;
+        case 2:
+          for (let n = 0, j = start2; n < many; n++, j++) scores[n] = a * k[j] + b * l[j];
+          return;
+        default:
+          for (let n = 0, j = start2; n < many; n++, j++) scores[n] = a * k[j] + b * l[j] + c * m[j];
+      }
+      for (const component of used.slice(3)) {
+        const [asked, keys2] = [this.asked[component], this.keys.component(component)];
+        for (let n = 0, j = start2; n < many; n++, j++) scores[n] += asked * keys2[j];
+      }
+    }
+    /** The components that are not skipped: with finite keys, those that are 0 in a query add 0 to every score. */
+    components() {
+      const all = Array.from(this.asked.keys());
+      if (this.careful || all.length <= MANY) return all;
+      const found = all.filter((n) => this.asked[n] !== 0);
+      return found.length ? found : all.slice(0, 1);
+    }
+    /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
+    average(attended, start2, end2, length) {
+      const { values, mean: mean2 } = this;
+      const many = attended ? attended.length : end2 - start2;
+      const whole3 = start2 === 0 && end2 === length && many === length;
+      for (let c = 0; c < mean2.length; c++) {
+        const component = values.component(c);
+        let sum2;
+        if (whole3) sum2 = values.sums[c];
+        else if (attended) {
+          sum2 = component[attended[0]];
+          for (let n = 1; n < many; n++) sum2 += component[attended[n]];
+        } else {
+          sum2 = component[start2];
+          for (let j = start2 + 1; j < end2; j++) sum2 += component[j];
+        }
+        mean2[c] = sum2 / many;
+      }
+    }
+  };
+  function best(scores, start2) {
+    let first = 0;
+    let count2 = 1;
+    let runner = -1;
+    let most = scores[0];
+    let second = -Infinity;
+    for (let n = 1; n < scores.length; n++) {
+      const score = scores[n];
+      if (score > most) {
+        second = most;
+        runner = first;
+        most = score;
+        first = n;
+        count2 = 1;
+      } else if (score === most) count2++;
+      else if (score > second) {
+        second = score;
+        runner = n;
+      }
+    }
+    const attended = new Int32Array(count2);
+    for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start2 + n;
+    return { scores, attended, runner: runner < 0 ? -1 : start2 + runner };
+  }
+
   // src/data.ts
   var DUE = 0.8;
   async function unpacked(text) {
@@ -140,13 +462,16 @@ var explorer = (() => {
           ])
         )
       );
+      this.steps = spec.steps.length;
       this.weights = spec.layers.map((layer) => layer.weights && textAt(buffers, layer.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
-      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
+      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, spec.count, buffers)));
     }
     spec;
     rows;
     expected;
+    /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+    steps;
     stages;
     seen;
     /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
@@ -167,8 +492,33 @@ var explorer = (() => {
     ends(i) {
       return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
     }
-    look(layer, head, i) {
-      return this.seen[layer][head](i);
+    /** Where a head of the layer of a step looks from position i. */
+    look(step, head, i) {
+      const [layer, pass] = this.spec.steps[step];
+      return this.seen[layer][head](i, pass);
+    }
+    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+    attention(step, head, i) {
+      const { uniform, sight, count: count2, sharers } = this.look(step, head, i);
+      const weights = new Float64Array(this.count);
+      if (uniform) weights.fill(1 / count2, ...sight);
+      else for (const j of sharers) weights[j] = 1 / count2;
+      return weights;
+    }
+    /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+    layerOf(step) {
+      return step < 0 ? -1 : this.spec.steps[step]?.[0] ?? this.spec.layers.length;
+    }
+    /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+    stepsWith(chosen) {
+      const { steps, loops, layers } = this.spec;
+      const [layer, pass] = steps[chosen] ?? [-1, 0];
+      const loop = loops.find(([first, last]) => first <= layer && layer <= last) ?? [0, -1];
+      return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+    }
+    /** The number of passes that a layer ran in; 0: no loop runs it. */
+    passes(layer) {
+      return this.spec.steps.findLast(([each]) => each === layer)?.[1] ?? 0;
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column3, i) {
@@ -197,7 +547,7 @@ var explorer = (() => {
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i) {
       const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
+      for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
         const column3 = this.stages[s].get(n);
         if (!column3) continue;
         const number3 = column3.values[i];
@@ -207,29 +557,38 @@ var explorer = (() => {
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
     }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer, i) {
-      const after = this.value(n, 2 * layer + 2, i).coordinates;
-      if (layer < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer, i).coordinates;
+    /** Whether a step (-1: the embedding) changed subspace n at position i. */
+    changed(n, step, i) {
+      if (step >= this.steps) return false;
+      const after = this.value(n, 2 * step + 2, i).coordinates;
+      if (step < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * step, i).coordinates;
       return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name) => buffers(head.seen[name])
-    );
-    return (i) => ({
-      uniform: i > 0 && count2[i] === i + 1,
-      winner: winner[i],
-      count: count2[i],
-      score: score[i],
-      runner: runner[i],
-      runnerScore: runnerScore[i],
-      sharers: head.sharers?.[i] ?? [winner[i]]
-    });
+  function looks({ mask, seen, sharers }, positions2, buffers) {
+    const sight = (i) => inSight(mask, i, positions2);
+    if (!seen) {
+      return (i) => {
+        const [start2, end2] = sight(i);
+        return { uniform: true, sight: [start2, end2], winner: start2, count: end2 - start2, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      };
+    }
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name) => buffers(seen[name]));
+    return (i, pass) => {
+      const n = Math.max(0, pass - 1) * positions2 + i;
+      const [start2, end2] = sight(i);
+      return {
+        uniform: count2[n] > 1 && count2[n] === end2 - start2,
+        sight: [start2, end2],
+        winner: winner[n],
+        count: count2[n],
+        score: score[n],
+        runner: runner[n],
+        runnerScore: runnerScore[n],
+        sharers: sharers?.[n] ?? [winner[n]]
+      };
+    };
   }
 
   // src/live/decoder.ts
@@ -423,6 +782,15 @@ var explorer = (() => {
     if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
     return nodes;
   }
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
+  }
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
+  }
+  function uncompared({ noun, reference, live }) {
+    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
+  }
   function symbolOf(name) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
@@ -460,6 +828,7 @@ var explorer = (() => {
   }
   var STOP = "stop";
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token(text) {
@@ -486,6 +855,16 @@ var explorer = (() => {
     if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
+  }
+  function labelledStory(run2, i) {
+    const { reference, columns } = run2.spec;
+    const answers2 = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
+      const due = run2.wrong(name, i);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
+      return [n ? ", " : "", token(name), " is ", token(run2.rows.cell(name, i)), ...mark2];
+    });
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i), " has the token ", token(run2.rows.fed(i)), ": ", ...answers2, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
   function plainStory(run2, i) {
     const { rows } = run2;
@@ -533,51 +912,9 @@ var explorer = (() => {
     }
     return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
   }
-  function ruleAt(machine, state, symbol) {
+  function ruleAt(machine, state, symbol2) {
     const q = machine.states.findIndex(({ name }) => name === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
-  }
-
-  // src/live/refusals.ts
-  var Refused = class extends Error {
-    name = "Refused";
-  };
-  function tooLarge(where, position, what) {
-    return new Refused(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
-  }
-  function beyondTheTable(position) {
-    return new Refused(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
-  }
-  function layerCalled(decoder, number3) {
-    return `layer ${number3} (${decoder.layers[number3 - 1].name})`;
-  }
-  function firstInfinite(numbers) {
-    for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n])) return n;
-    return -1;
-  }
-  function counted(number3, noun) {
-    return `${thousands(number3)} ${noun}${number3 === 1 ? "" : "s"}`;
-  }
-  function thousands(number3) {
-    return number3.toLocaleString("en-US");
-  }
-  function quoted(text) {
-    const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
-    let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark ? `\\${sign}` : escaped(sign);
-    return `${mark}${inside}${mark}`;
-  }
-  function visible(text) {
-    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
-  }
-  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
-  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
-  function escaped(sign) {
-    if (SHORT[sign]) return SHORT[sign];
-    if (!UNPRINTABLE.test(sign)) return sign;
-    const code = sign.codePointAt(0).toString(16);
-    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
-    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
   }
 
   // src/live/truth/circuit.ts
@@ -645,27 +982,27 @@ var explorer = (() => {
 
   // src/live/truth/machine.ts
   var VERDICTS2 = ["ACC", "REJ", "HALT"];
-  function triple(state, symbol, move) {
-    return `(${state},${symbol},${move > 0 ? "+" : ""}${move})`;
+  function triple(state, symbol2, move) {
+    return `(${state},${symbol2},${move > 0 ? "+" : ""}${move})`;
   }
   function* machineRows(machine, word, maxSteps) {
     const { states, blank, lead } = machine;
     const under = word[0] ?? blank;
     for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
-    for (const symbol of word) yield [symbol, null, null, 0, 0, under, symbol];
+    for (const symbol2 of word) yield [symbol2, null, null, 0, 0, under, symbol2];
     let token2 = machine.first ?? triple(states[machine.start], under, 0);
     yield ["BOS", null, null, 0, 0, under, token2];
     if (VERDICTS2.includes(token2)) return;
     const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
     const halting = new Set(machine.halting);
-    const tape = new Map(word.map((symbol, cell) => [cell, symbol]));
+    const tape = new Map(word.map((symbol2, cell) => [cell, symbol2]));
     let [state, head, written2, moved] = [machine.start, 0, under, 0];
     for (let step = 0; ; step++) {
-      const symbol = tape.get(head) ?? blank;
-      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol}`);
-      const row = [token2, states[state], written2, moved, head, symbol];
+      const symbol2 = tape.get(head) ?? blank;
+      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol2}`);
+      const row = [token2, states[state], written2, moved, head, symbol2];
       if (!rule) {
-        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol);
+        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol2);
         yield [...row, unruled?.[2] ?? machine.stopped[state]];
         return;
       }
@@ -1175,7 +1512,7 @@ var explorer = (() => {
       case "elementwise":
         return elementwise(node, node.arguments.map((_, n) => values(n)));
       case "select":
-        return selected(RELATIONS[node.relation], values(0), values(1));
+        return selected2(RELATIONS[node.relation], values(0), values(1));
       case "combined":
         return combined(node);
       case "aggregate":
@@ -1219,7 +1556,7 @@ var explorer = (() => {
       return of[0](done).map((value, i) => binary(value, right[i]));
     };
   }
-  function selected(relation, key, query) {
+  function selected2(relation, key, query) {
     return (done) => {
       const made = /* @__PURE__ */ new Map();
       return query(done).map((asked) => {
@@ -1340,8 +1677,8 @@ var explorer = (() => {
   function shelved(columns, { at }) {
     return at < 0 ? columns[-1 - at] : null;
   }
-  function documented(old, ran, recorder, word, result, shelf) {
-    const { rows, expected, divergence, compared: compared2, answer, T } = ran;
+  function documented(old, ran, word, result, shelf) {
+    const { rows, expected, divergence, compared: compared2, answer, T, recorder } = ran;
     const { shown: shown2 } = old.live;
     const show = (text) => Object.hasOwn(shown2, text) ? shown2[text] : visible(text);
     const texts = /* @__PURE__ */ new Map();
@@ -1363,10 +1700,11 @@ var explorer = (() => {
       checked: expected.length,
       unspecified: unspecified(old.columns, expected, shelf),
       divergence,
-      layers: old.layers.map((layer, l) => ({
-        ...layer,
-        heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(recorder.seen[l][k], count2, shelf) } : head)
-      })),
+      layers: old.layers.map((layer, l) => {
+        const passes = recorder.seen.filter((_, step) => recorder.steps[step][0] === l);
+        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, shelf) } : head) };
+      }),
+      steps: recorder.steps,
       stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
       texts: [...texts.keys()]
     };
@@ -1388,491 +1726,17 @@ var explorer = (() => {
     });
     return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
   }
-  function looks2(seen, count2, shelf) {
-    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(seen[name].upto(count2))]));
-    const sharers = Object.fromEntries([...seen.sharers].filter(([i]) => i < count2));
+  function looks2(passes, count2, shelf) {
+    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
+    const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
     return { seen: places, sharers };
+  }
+  function joined(parts2) {
+    return parts2.length === 1 ? parts2[0] : Float64Array.from(parts2.flatMap((part) => [...part]));
   }
   function coordinates(others, count2) {
     const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
     return kept.length ? { others: Object.fromEntries(kept) } : {};
-  }
-
-  // src/live/python.ts
-  function plainNumber(value) {
-    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
-    return repr(value);
-  }
-  function repr(value) {
-    return special(value) ?? pointed(value.toExponential(), 16);
-  }
-  function sixDigits(value) {
-    return general(value, 6);
-  }
-  function general(value, digits2) {
-    return special(value) ?? pointed(toEven(value, digits2), digits2, true);
-  }
-  function toEven(value, digits2) {
-    const [exact, power2] = value.toExponential(100).split("e");
-    const all = exact.replace(/[-.]/g, "");
-    const tie = all[digits2] === "5" && /^0*$/.test(all.slice(digits2 + 1));
-    if (!tie || Number(all[digits2 - 1]) % 2) return value.toExponential(digits2 - 1);
-    const kept = all.slice(0, digits2);
-    return `${value < 0 ? "-" : ""}${kept[0]}${kept.slice(1) ? `.${kept.slice(1)}` : ""}e${power2}`;
-  }
-  function special(value) {
-    if (Object.is(value, -0)) return "-0";
-    if (Number.isNaN(value)) return "nan";
-    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
-  }
-  function pointed(text, most, short = false) {
-    const [mantissa, power2] = text.split("e");
-    const exponent = Number(power2);
-    const sign = mantissa.startsWith("-") ? "-" : "";
-    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
-    if (exponent < -4 || exponent >= most) {
-      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-    }
-    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
-    digits2 = digits2.padEnd(exponent + 1, "0");
-    const rest = digits2.slice(exponent + 1);
-    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
-  }
-
-  // src/live/readout.ts
-  function startsOf(subspaces) {
-    const starts = [0];
-    for (const { labels } of subspaces) starts.push(starts.at(-1) + (labels ? labels.length : 1));
-    return starts;
-  }
-  var Readout = class {
-    constructor(columns, subspaces) {
-      this.columns = columns;
-      this.subspaces = subspaces;
-      this.starts = startsOf(subspaces);
-    }
-    columns;
-    subspaces;
-    starts;
-    /** The cells of a position; x: (width,) the stream after the last layer. */
-    cells(fed, answer, x) {
-      return this.columns.map((column3) => {
-        switch (column3.kind) {
-          case "fed":
-            return fed;
-          case "answered":
-            return answer;
-          case "bits":
-            return this.bits(column3, x);
-          case "label":
-            return label(column3.labels ?? this.subspaces[column3.at].labels, this.part(column3.at, x));
-          case "number":
-            return x[this.starts[column3.at]] + 0;
-        }
-      });
-    }
-    part(n, x) {
-      return x.subarray(this.starts[n], this.starts[n + 1]);
-    }
-    bits({ bits: bits3, names }, x) {
-      const values = bits3.map((n) => x[this.starts[n]]);
-      const digits2 = values.every((value) => value === 0 || value === 1) ? values.map((value) => String(value + 0)).join("") : "";
-      if (names[digits2] || digits2) return names[digits2] ?? digits2;
-      return combination(bits3.map((n) => this.subspaces[n].name), values);
-    }
-  };
-  function oneHot(part) {
-    let [best2, size] = [0, 0];
-    for (let k = 0; k < part.length; k++) {
-      if (part[k] > part[best2]) best2 = k;
-      size += Math.abs(part[k]);
-    }
-    if (size === 1 && part[best2] === 1) return best2 + 1;
-    return size === 0 ? 0 : -1;
-  }
-  function label(labels, part) {
-    const found = oneHot(part);
-    if (found > 0) return labels[found - 1];
-    return found === 0 ? null : combination(labels, part);
-  }
-  function combination(labels, values) {
-    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
-  }
-
-  // src/live/record.ts
-  var MOST_SHARERS = 64;
-  var FIRST_SIZE = 64;
-  var Growing = class {
-    values = new Float64Array(FIRST_SIZE);
-    set(i, value) {
-      while (i >= this.values.length) {
-        const larger = new Float64Array(2 * this.values.length);
-        larger.set(this.values);
-        this.values = larger;
-      }
-      this.values[i] = value;
-    }
-    get(i) {
-      return this.values[i];
-    }
-    upto(count2) {
-      return this.values.slice(0, count2);
-    }
-  };
-  var Recorder = class {
-    /** heads: the number of heads of each layer. */
-    constructor(subspaces, heads) {
-      this.subspaces = subspaces;
-      this.starts = startsOf(subspaces);
-      this.before = new Float64Array(this.starts.at(-1));
-      this.standing = subspaces.map(() => ({ value: 0, other: null }));
-      this.written = Array.from({ length: 1 + 2 * heads.length }, () => /* @__PURE__ */ new Map());
-      this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
-    }
-    subspaces;
-    /** By layer and head. */
-    seen;
-    /** By stage, the columns of the subspaces that it changes anywhere. */
-    written;
-    starts;
-    before;
-    standing;
-    position = -1;
-    number = 0;
-    stage(layer, _part, x) {
-      if (layer < 0) [this.position, this.number] = [this.position + 1, 0];
-      const [here, columns, first] = [this.position, this.written[this.number], this.number === 0];
-      for (let n = 0; n < this.subspaces.length; n++) {
-        let column3 = columns.get(n);
-        if (first || this.differs(n, x)) {
-          this.standing[n] = this.content(n, x);
-          column3 ??= this.begun(n, columns);
-        }
-        if (column3) this.put(column3, here, this.standing[n]);
-      }
-      this.before.set(x);
-      this.number++;
-    }
-    head(layer, head, look) {
-      const [seen, here] = [this.seen[layer][head], this.position];
-      const count2 = look ? look.attended.length : here + 1;
-      const first = look ? look.attended[0] : 0;
-      const runner = look ? look.runner : -1;
-      seen.winner.set(here, first);
-      seen.count.set(here, count2);
-      seen.score.set(here, look ? look.scores[first] : 0);
-      seen.runner.set(here, runner);
-      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner]);
-      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, MOST_SHARERS)));
-    }
-    differs(n, x) {
-      for (let k = this.starts[n]; k < this.starts[n + 1]; k++) if (x[k] !== this.before[k]) return true;
-      return false;
-    }
-    content(n, x) {
-      const { labels } = this.subspaces[n];
-      if (labels === null) return { value: x[this.starts[n]], other: null };
-      if (!labels.length) return { value: 0, other: null };
-      const part = x.subarray(this.starts[n], this.starts[n + 1]);
-      const value = oneHot(part);
-      return { value, other: value < 0 ? Array.from(part) : null };
-    }
-    /** A column that begins here: at the positions before, the stage left the subspace as an earlier one had made it. */
-    begun(n, columns) {
-      const column3 = { values: new Growing(), others: /* @__PURE__ */ new Map() };
-      columns.set(n, column3);
-      let earlier = this.number - 1;
-      while (earlier >= 0 && !this.written[earlier].has(n)) earlier--;
-      const old = earlier < 0 ? void 0 : this.written[earlier].get(n);
-      for (let i = 0; old && i < this.position; i++) this.put(column3, i, { value: old.values.get(i), other: old.others.get(i) ?? null });
-      return column3;
-    }
-    put(column3, i, { value, other }) {
-      column3.values.set(i, value);
-      if (other) column3.others.set(i, other);
-    }
-  };
-
-  // src/live/matrix.ts
-  var LinearMap = class {
-    /** The rows that have entries, in order. */
-    rows;
-    starts;
-    columns;
-    values;
-    constructor(matrix) {
-      const rows = [];
-      const starts = [];
-      matrix.rows.forEach((row, n) => {
-        if (row === rows.at(-1)) return;
-        rows.push(row);
-        starts.push(n);
-      });
-      this.rows = Int32Array.from(rows);
-      this.starts = Int32Array.from([...starts, matrix.rows.length]);
-      this.columns = matrix.columns;
-      this.values = matrix.values;
-    }
-    /** Put (matrix · x)[rows] into `sums`; x: (columns,), sums: (rows that have entries,). */
-    into(sums2, x) {
-      const { rows, starts, columns, values } = this;
-      for (let n = 0; n < rows.length; n++) {
-        let sum2 = 0;
-        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
-        sums2[n] = sum2;
-      }
-    }
-    /** Add matrix · x to `target`, which is not x: x (columns,), target (rows,). */
-    addTo(target, x) {
-      const { rows, starts, columns, values } = this;
-      for (let n = 0; n < rows.length; n++) {
-        let sum2 = 0;
-        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
-        target[rows[n]] += sum2;
-      }
-    }
-  };
-  var ColumnsOf = class {
-    starts;
-    rows;
-    values;
-    constructor(matrix) {
-      const many = matrix.columns.length;
-      this.starts = new Int32Array(matrix.width + 1);
-      for (const column3 of matrix.columns) this.starts[column3 + 1]++;
-      for (let n = 0; n < matrix.width; n++) this.starts[n + 1] += this.starts[n];
-      [this.rows, this.values] = [new Int32Array(many), new Float64Array(many)];
-      const next = this.starts.slice();
-      for (let n = 0; n < many; n++) {
-        const at = next[matrix.columns[n]]++;
-        this.rows[at] = matrix.rows[n];
-        this.values[at] = matrix.values[n];
-      }
-    }
-    get length() {
-      return this.starts.length - 1;
-    }
-    /** Add a column to x. */
-    addTo(x, column3) {
-      const end2 = this.starts[column3 + 1];
-      for (let n = this.starts[column3]; n < end2; n++) x[this.rows[n]] += this.values[n];
-    }
-  };
-  function selected2(matrix, rows) {
-    const place = new Map(Array.from(rows, (row, n) => [row, n]));
-    const keep = Array.from(matrix.rows.keys()).filter((n) => place.has(matrix.rows[n]));
-    return {
-      height: rows.length,
-      width: matrix.width,
-      rows: Int32Array.from(keep, (n) => place.get(matrix.rows[n])),
-      columns: Int32Array.from(keep, (n) => matrix.columns[n]),
-      values: Float64Array.from(keep, (n) => matrix.values[n])
-    };
-  }
-  function vector(matrix) {
-    const found = new Float64Array(matrix.height);
-    matrix.rows.forEach((row, n) => found[row] = matrix.values[n]);
-    return found;
-  }
-
-  // src/live/attention.ts
-  var MANY = 8;
-  var FIRST_SIZE2 = 64;
-  var Cache = class {
-    constructor(width) {
-      this.width = width;
-      this.components = new Array(width).fill(null);
-      this.sums = new Float64Array(width);
-    }
-    width;
-    used = 0;
-    size = FIRST_SIZE2;
-    /** Of a component that was 0 at every position so far, only this. */
-    zeros = new Float64Array(FIRST_SIZE2);
-    components;
-    /** The sum of each component over all positions so far, from the first. */
-    sums;
-    /** Add a vector, (width,), for the next position. */
-    append(vector2) {
-      if (this.used === this.size) this.grow();
-      for (let c = 0; c < this.width; c++) {
-        const value = vector2[c];
-        if (value === 0) continue;
-        (this.components[c] ??= new Float64Array(this.size))[this.used] = value;
-        this.sums[c] += value;
-      }
-      this.used++;
-    }
-    /** Forget all positions. */
-    clear() {
-      this.used = 0;
-      this.components.fill(null);
-      this.sums.fill(0);
-    }
-    /** A component at all positions so far, and zeros after them. */
-    component(c) {
-      return this.components[c] ?? this.zeros;
-    }
-    grow() {
-      const larger = (old) => {
-        const found = new Float64Array(2 * this.size);
-        found.set(old);
-        return found;
-      };
-      this.components.forEach((old, c) => this.components[c] = old && larger(old));
-      this.zeros = new Float64Array(2 * this.size);
-      this.size *= 2;
-    }
-  };
-  function inSight(mask, position, length) {
-    return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
-  }
-  var AttentionHead = class {
-    /** where: what its layer is called; careful: whether a number can get too large. */
-    constructor(head, where, careful) {
-      this.where = where;
-      this.careful = careful;
-      const keys2 = new Set(head.key.rows);
-      const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
-      [this.name, this.mask, this.uniform] = [head.name, head.mask, both.length === 0];
-      this.query = new LinearMap(selected2(head.query, both));
-      this.key = new LinearMap(selected2(head.key, both));
-      this.value = new LinearMap(head.value);
-      this.output = new LinearMap(head.output);
-      this.rows = this.output.rows;
-      this.added = new Float64Array(this.rows.length);
-      [this.keys, this.values] = [new Cache(both.length), new Cache(this.value.rows.length)];
-      this.asked = new Float64Array(both.length);
-      this.taken = new Float64Array(Math.max(both.length, this.value.rows.length));
-      this.mean = new Float64Array(this.value.rows.length);
-      this.carried = new Float64Array(head.value.height);
-    }
-    where;
-    careful;
-    /** The rows of the stream that it adds to. */
-    rows;
-    /** What it adds to them, once it has looked. */
-    added;
-    /** Whether all scores are 0 by construction, so that all positions in sight share the attention. */
-    uniform;
-    mask;
-    query;
-    key;
-    value;
-    output;
-    asked;
-    taken;
-    mean;
-    carried;
-    keys;
-    values;
-    name;
-    scores = new Float64Array(FIRST_SIZE2);
-    /** Keep the key and the value of the next position; x: (width,) what the head reads there. */
-    take(x) {
-      this.key.into(this.taken, x);
-      this.keys.append(this.taken);
-      this.value.into(this.taken, x);
-      this.values.append(this.taken);
-    }
-    /** Drop the keys and values so far: those of an earlier pass of a loop. */
-    forget() {
-      this.keys.clear();
-      this.values.clear();
-    }
-    /** Attend from `position`, in a sequence of which `length` positions are taken; x: (width,) what the head reads there.
-     *
-     * Sets `added`. Returns where the head looked, null if it is uniform.
-     */
-    look(x, position, length) {
-      const [start2, end2] = inSight(this.mask, position, length);
-      let look = null;
-      if (!this.uniform) {
-        this.query.into(this.asked, x);
-        if (this.scores.length < end2 - start2) this.scores = new Float64Array(2 * (end2 - start2));
-        const scores = this.scores.subarray(0, end2 - start2);
-        this.score(scores, start2);
-        if (this.careful && firstInfinite(scores) >= 0) throw tooLarge(`${this.where}, head ${quoted(this.name)}`, position, "a score");
-        look = best(scores, start2);
-      }
-      this.average(look && look.attended, start2, end2, length);
-      for (let n = 0; n < this.mean.length; n++) this.carried[this.value.rows[n]] = this.mean[n];
-      this.output.into(this.added, this.carried);
-      return look;
-    }
-    /** Put the scores of the positions from `start` on into `scores`: products are added component by component. */
-    score(scores, start2) {
-      const used = this.components();
-      const many = scores.length;
-      const [a, b, c] = used.map((n) => this.asked[n]);
-      const [k, l, m] = used.map((n) => this.keys.component(n));
-      switch (used.length) {
-        case 1:
-          for (let n = 0, j = start2; n < many; n++, j++) scores[n] = a * k[j];
-          return;
-        case 2:
-          for (let n = 0, j = start2; n < many; n++, j++) scores[n] = a * k[j] + b * l[j];
-          return;
-        default:
-          for (let n = 0, j = start2; n < many; n++, j++) scores[n] = a * k[j] + b * l[j] + c * m[j];
-      }
-      for (const component of used.slice(3)) {
-        const [asked, keys2] = [this.asked[component], this.keys.component(component)];
-        for (let n = 0, j = start2; n < many; n++, j++) scores[n] += asked * keys2[j];
-      }
-    }
-    /** The components that are not skipped: with finite keys, those that are 0 in a query add 0 to every score. */
-    components() {
-      const all = Array.from(this.asked.keys());
-      if (this.careful || all.length <= MANY) return all;
-      const found = all.filter((n) => this.asked[n] !== 0);
-      return found.length ? found : all.slice(0, 1);
-    }
-    /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
-    average(attended, start2, end2, length) {
-      const { values, mean: mean2 } = this;
-      const many = attended ? attended.length : end2 - start2;
-      const whole3 = start2 === 0 && end2 === length && many === length;
-      for (let c = 0; c < mean2.length; c++) {
-        const component = values.component(c);
-        let sum2;
-        if (whole3) sum2 = values.sums[c];
-        else if (attended) {
-          sum2 = component[attended[0]];
-          for (let n = 1; n < many; n++) sum2 += component[attended[n]];
-        } else {
-          sum2 = component[start2];
-          for (let j = start2 + 1; j < end2; j++) sum2 += component[j];
-        }
-        mean2[c] = sum2 / many;
-      }
-    }
-  };
-  function best(scores, start2) {
-    let first = 0;
-    let count2 = 1;
-    let runner = -1;
-    let most = scores[0];
-    let second = -Infinity;
-    for (let n = 1; n < scores.length; n++) {
-      const score = scores[n];
-      if (score > most) {
-        second = most;
-        runner = first;
-        most = score;
-        first = n;
-        count2 = 1;
-      } else if (score === most) count2++;
-      else if (score > second) {
-        second = score;
-        runner = n;
-      }
-    }
-    const attended = new Int32Array(count2);
-    for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start2 + n;
-    return { scores, attended, runner: runner < 0 ? -1 : start2 + runner };
   }
 
   // src/live/norm.ts
@@ -2199,6 +2063,109 @@ var explorer = (() => {
     throw new Refused(`${what}, so it cannot run position by position: run the whole sequence at once`);
   }
 
+  // src/live/python.ts
+  function plainNumber(value) {
+    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+    return repr(value);
+  }
+  function repr(value) {
+    return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function sixDigits(value) {
+    return general(value, 6);
+  }
+  function general(value, digits2) {
+    return special(value) ?? pointed(toEven(value, digits2), digits2, true);
+  }
+  function toEven(value, digits2) {
+    const [exact, power2] = value.toExponential(100).split("e");
+    const all = exact.replace(/[-.]/g, "");
+    const tie = all[digits2] === "5" && /^0*$/.test(all.slice(digits2 + 1));
+    if (!tie || Number(all[digits2 - 1]) % 2) return value.toExponential(digits2 - 1);
+    const kept = all.slice(0, digits2);
+    return `${value < 0 ? "-" : ""}${kept[0]}${kept.slice(1) ? `.${kept.slice(1)}` : ""}e${power2}`;
+  }
+  function special(value) {
+    if (Object.is(value, -0)) return "-0";
+    if (Number.isNaN(value)) return "nan";
+    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
+  }
+  function pointed(text, most, short = false) {
+    const [mantissa, power2] = text.split("e");
+    const exponent = Number(power2);
+    const sign = mantissa.startsWith("-") ? "-" : "";
+    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
+    if (exponent < -4 || exponent >= most) {
+      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+    }
+    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    digits2 = digits2.padEnd(exponent + 1, "0");
+    const rest = digits2.slice(exponent + 1);
+    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+  }
+
+  // src/live/readout.ts
+  function startsOf(subspaces) {
+    const starts = [0];
+    for (const { labels } of subspaces) starts.push(starts.at(-1) + (labels ? labels.length : 1));
+    return starts;
+  }
+  var Readout = class {
+    constructor(columns, subspaces) {
+      this.columns = columns;
+      this.subspaces = subspaces;
+      this.starts = startsOf(subspaces);
+    }
+    columns;
+    subspaces;
+    starts;
+    /** The cells of a position; x: (width,) the stream after the last layer. */
+    cells(fed, answer, x) {
+      return this.columns.map((column3) => {
+        switch (column3.kind) {
+          case "fed":
+            return fed;
+          case "answered":
+            return answer;
+          case "bits":
+            return this.bits(column3, x);
+          case "label":
+            return label(column3.labels ?? this.subspaces[column3.at].labels, this.part(column3.at, x));
+          case "number":
+            return x[this.starts[column3.at]] + 0;
+        }
+      });
+    }
+    part(n, x) {
+      return x.subarray(this.starts[n], this.starts[n + 1]);
+    }
+    bits({ bits: bits3, names }, x) {
+      const values = bits3.map((n) => x[this.starts[n]]);
+      const digits2 = values.every((value) => value === 0 || value === 1) ? values.map((value) => String(value + 0)).join("") : "";
+      if (names[digits2] || digits2) return names[digits2] ?? digits2;
+      return combination(bits3.map((n) => this.subspaces[n].name), values);
+    }
+  };
+  function oneHot(part) {
+    let [best2, size] = [0, 0];
+    for (let k = 0; k < part.length; k++) {
+      if (part[k] > part[best2]) best2 = k;
+      size += Math.abs(part[k]);
+    }
+    if (size === 1 && part[best2] === 1) return best2 + 1;
+    return size === 0 ? 0 : -1;
+  }
+  function label(labels, part) {
+    const found = oneHot(part);
+    if (found > 0) return labels[found - 1];
+    return found === 0 ? null : combination(labels, part);
+  }
+  function combination(labels, values) {
+    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+
   // src/broken/rational.ts
   var ZERO = { above: 0n, below: 1n };
   function exactly2(value) {
@@ -2473,25 +2440,144 @@ var explorer = (() => {
     }
   }
 
+  // src/live/record.ts
+  var MOST_SHARERS = 64;
+  var FIRST_SIZE2 = 64;
+  var Growing = class {
+    values = new Float64Array(FIRST_SIZE2);
+    set(i, value) {
+      while (i >= this.values.length) {
+        const larger = new Float64Array(2 * this.values.length);
+        larger.set(this.values);
+        this.values = larger;
+      }
+      this.values[i] = value;
+    }
+    get(i) {
+      return this.values[i];
+    }
+    upto(count2) {
+      return this.values.slice(0, count2);
+    }
+  };
+  var Recorder = class {
+    /** heads: the number of heads of the layer of each step; mostSharers: the most positions sharing a head's weight that are kept. */
+    constructor(subspaces, heads, steps, mostSharers = MOST_SHARERS) {
+      this.subspaces = subspaces;
+      this.steps = steps;
+      this.mostSharers = mostSharers;
+      this.starts = startsOf(subspaces);
+      this.before = new Float64Array(this.starts.at(-1));
+      this.standing = subspaces.map(() => ({ value: 0, other: null }));
+      this.written = Array.from({ length: 1 + 2 * heads.length }, () => /* @__PURE__ */ new Map());
+      this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
+    }
+    subspaces;
+    steps;
+    mostSharers;
+    /** By step and head: see `RunSpec.steps`. */
+    seen;
+    /** By stage, the columns of the subspaces that it changes anywhere. */
+    written;
+    starts;
+    before;
+    standing;
+    position = -1;
+    number = 0;
+    stage(layer, _part, x) {
+      if (layer < 0) [this.position, this.number] = [this.position + 1, 0];
+      const [here, columns, first] = [this.position, this.written[this.number], this.number === 0];
+      for (let n = 0; n < this.subspaces.length; n++) {
+        let column3 = columns.get(n);
+        if (first || this.differs(n, x)) {
+          this.standing[n] = this.content(n, x);
+          column3 ??= this.begun(n, columns);
+        }
+        if (column3) this.put(column3, here, this.standing[n]);
+      }
+      this.before.set(x);
+      this.number++;
+    }
+    /** step: its index, which is the layer's where no loop runs it again; start: the position of the first score. */
+    head(step, head, look, start2 = 0) {
+      const [seen, here] = [this.seen[step][head], this.position];
+      const count2 = look ? look.attended.length : here + 1;
+      const first = look ? look.attended[0] : 0;
+      const runner = look ? look.runner : -1;
+      seen.winner.set(here, first);
+      seen.count.set(here, count2);
+      seen.score.set(here, look ? look.scores[first - start2] : 0);
+      seen.runner.set(here, runner);
+      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner - start2]);
+      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, this.mostSharers)));
+    }
+    differs(n, x) {
+      for (let k = this.starts[n]; k < this.starts[n + 1]; k++) if (x[k] !== this.before[k]) return true;
+      return false;
+    }
+    content(n, x) {
+      const { labels } = this.subspaces[n];
+      if (labels === null) return { value: x[this.starts[n]], other: null };
+      if (!labels.length) return { value: 0, other: null };
+      const part = x.subarray(this.starts[n], this.starts[n + 1]);
+      const value = oneHot(part);
+      return { value, other: value < 0 ? Array.from(part) : null };
+    }
+    /** A column that begins here: at the positions before, the stage left the subspace as an earlier one had made it. */
+    begun(n, columns) {
+      const column3 = { values: new Growing(), others: /* @__PURE__ */ new Map() };
+      columns.set(n, column3);
+      let earlier = this.number - 1;
+      while (earlier >= 0 && !this.written[earlier].has(n)) earlier--;
+      const old = earlier < 0 ? void 0 : this.written[earlier].get(n);
+      for (let i = 0; old && i < this.position; i++) this.put(column3, i, { value: old.values.get(i), other: old.others.get(i) ?? null });
+      return column3;
+    }
+    put(column3, i, { value, other }) {
+      column3.values.set(i, value);
+      if (other) column3.others.set(i, other);
+    }
+  };
+  function recordedWhole(decoder, given, subspaces) {
+    const shown2 = given.map(() => ({ stages: [], looks: [] }));
+    const watch = ({ stages, looks: looks3 }) => ({
+      stage: (layer, part, x) => stages.push({ layer, part, x: x.slice() }),
+      head: (_layer, _head, look) => looks3.push(look && { ...look, scores: look.scores.slice() })
+    });
+    const passed = wholeRun(decoder, given, new Map(shown2.map((each, i) => [i, watch(each)])));
+    const passes = decoder.layers.map(() => 0);
+    const steps = shown2[0].stages.flatMap(({ layer, part }) => {
+      if (part !== "attention") return [];
+      const looped = decoder.loops.some(({ first, last }) => first <= layer + 1 && layer < last);
+      return [[layer, looped ? ++passes[layer] : 0]];
+    });
+    const heads = steps.map(([layer]) => decoder.layers[layer].heads);
+    const recorder = new Recorder(subspaces, heads.map(({ length }) => length), steps, given.length);
+    shown2.forEach(({ stages, looks: looks3 }, i) => {
+      for (const { layer, part, x } of stages) recorder.stage(layer, part, x);
+      const each = looks3.values();
+      heads.forEach((those, step) => those.forEach(({ mask }, k) => recorder.head(step, k, each.next().value, inSight(mask, i, given.length)[0])));
+    });
+    return { passed, recorder };
+  }
+
   // src/live/run.ts
   var STOP2 = "stop";
   var UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
   var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
-  function run({ decoder, columns, readout, tape, truth, word, maxSteps, search }, recorder, progress) {
-    const prompt = [...truth?.lead ?? [], ...word];
+  function run(task, progress) {
+    const { decoder, columns, tape, truth, word, ends: ends2, search } = task;
+    const labels = decoder.outputs.length > 0;
+    const prompt = [...ends2?.before ?? truth?.lead ?? [], ...word, ...ends2?.after ?? []];
     const given = prompted(decoder, prompt);
-    const most = maxSteps === null ? Infinity : prompt.length + maxSteps + (decoder.bos !== null ? 2 : -1);
-    const steps = generate(decoder, given, most, recorder);
-    const reader = new Readout(readout, recorder.subspaces);
+    const { found, recorder } = labels ? labelled(task, given) : generated(task, given, prompt.length);
     const [rows, expected] = [[], []];
     let compared2 = 0;
     let differs = null;
     const next = () => {
       try {
-        const step = steps.next();
-        if (step.done) return null;
-        const { fed, answer: answer2, residual } = step.value;
-        return reader.cells(decoder.vocabulary[fed], decoder.vocabulary[answer2], residual);
+        const row = found.next();
+        return row.done ? null : row.value;
       } catch (error) {
         if (differs && error instanceof Refused) return null;
         throw error;
@@ -2518,13 +2604,35 @@ var explorer = (() => {
     if (ending2) divergence = { position: rows.length - 1, column: STOP2, ...ending2, cause: [UNSEARCHED] };
     else if (differs) {
       divergence = difference(columns, differs);
-      if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader, truth, expected: expected.slice(0, differs.position + 1), row: differs.row });
+      if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: expected.slice(0, differs.position + 1), row: differs.row });
     }
     const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
     const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
     const answer = known ?? (rows.length === decoder.positions && !stop.length ? "end" : "limit");
-    const T = answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
-    return { rows, expected, compared: compared2, divergence, answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0 };
+    const T = labels ? 0 : answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
+    return { rows, expected, compared: compared2, divergence, answer: labels ? "end" : answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0, recorder };
+  }
+  function generated({ decoder, readout, subspaces, maxSteps }, given, prompt) {
+    const recorder = new Recorder(subspaces, decoder.layers.map(({ heads }) => heads.length), decoder.layers.map((_, n) => [n, 0]));
+    const most = maxSteps === null ? Infinity : prompt + maxSteps + (decoder.bos !== null ? 2 : -1);
+    const reader = new Readout(readout, subspaces);
+    const rows = function* () {
+      for (const { fed, answer, residual } of generate(decoder, given, most, recorder)) yield reader.cells(decoder.vocabulary[fed], decoder.vocabulary[answer], residual);
+    };
+    return { found: rows(), recorder };
+  }
+  function labelled({ decoder, subspaces }, given) {
+    const { passed, recorder } = recordedWhole(decoder, given, subspaces);
+    return { found: passed.map(({ logits }, i) => [decoder.vocabulary[given[i]], ...answersOf(decoder, logits)]).values(), recorder };
+  }
+  function answersOf({ outputs }, logits) {
+    let start2 = 0;
+    return outputs.map(({ labels }) => {
+      const values = logits.subarray(start2, start2 += labels ? labels.length : 1);
+      if (!labels) return values[0] + 0;
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
   }
   function difference(columns, { want, row, position }) {
     const found = row ?? want.map(() => null);
@@ -2570,18 +2678,17 @@ var explorer = (() => {
   }
 
   // src/live/worker.ts
-  function carriedOut({ runs, word, maxSteps, gates, sequence: sequence2 }, progress) {
+  function carriedOut({ runs, word, text, ends: ends2, maxSteps, gates, sequence: sequence2 }, progress) {
     const shelf = new Shelf();
     let done = 0;
     const made = runs.map(({ spec, decoder, right, about }) => {
-      const { columns, subspaces, layers, live, tape } = spec;
+      const { columns, subspaces, live, tape } = spec;
       const names = columns.map(({ name }) => name);
       const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
-      const recorder = new Recorder(subspaces, layers.map(({ heads }) => heads.length));
-      const search = live.claims && { right, about, claims: live.claims };
-      const ran = run({ decoder, columns, readout: live.readout, tape, truth, word, maxSteps, search }, recorder, (positions2) => progress(done + positions2));
+      const search = live.claims && !decoder.outputs.length ? { right, about, claims: live.claims } : null;
+      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
-      return documented(spec, ran, recorder, word, truth?.result() ?? "", shelf);
+      return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
     });
     return { runs: made, columns: shelf.columns };
   }
@@ -2645,8 +2752,8 @@ var explorer = (() => {
       }
       return null;
     }
-    /** Run the weights on a word; progress: called with the number of positions done. */
-    begin(word, maxSteps, progress) {
+    /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+    begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
       const runs = data.runs.map((spec, n) => {
@@ -2654,7 +2761,7 @@ var explorer = (() => {
         return { spec, decoder: this.broken?.current ?? right, right, about };
       });
       const begun = performance.now();
-      const running = ordered({ runs, word, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
+      const running = ordered({ runs, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
       const finished = running.finished.then(({ runs: runs2, columns }) => {
         const positions2 = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
@@ -2664,8 +2771,9 @@ var explorer = (() => {
       return { finished, stop: () => running.stop() };
     }
   };
-  function compared({ agrees: agrees2, compared: compared2, reference, noun, divergence }) {
-    if (agrees2 === null) return `nothing was compared: there is no ${noun} to compare with`;
+  function compared(run2) {
+    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
     const cells2 = `${count(compared2, "cell")} compared with the ${reference}`;
     return agrees2 ? `${cells2}, all agree` : `${cells2}, and it differs at position ${divergence.position}`;
   }
@@ -2949,7 +3057,7 @@ var explorer = (() => {
     header += " ".repeat((8 - header.length % 8) % 8);
     const size = new Uint8Array(8);
     new DataView(size.buffer).setBigUint64(0, BigInt(header.length), true);
-    return joined([size, new TextEncoder().encode(header), ...order2.map(([, { bytes }]) => bytes)]);
+    return joined2([size, new TextEncoder().encode(header), ...order2.map(([, { bytes }]) => bytes)]);
   }
   function tensorsOf(decoder, sparse) {
     const found = /* @__PURE__ */ new Map();
@@ -2976,10 +3084,10 @@ var explorer = (() => {
 ${name} ${NAMES2[dtype]} ${shape.join(" ")}
 `), bytes);
     if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
-    const hash = await crypto.subtle.digest("SHA-256", joined(parts2));
+    const hash = await crypto.subtle.digest("SHA-256", joined2(parts2));
     return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
-  function joined(parts2) {
+  function joined2(parts2) {
     const found = new Uint8Array(parts2.reduce((sum2, { length }) => sum2 + length, 0));
     let at = 0;
     for (const part of parts2) {
@@ -3251,6 +3359,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   var MOST_NAMED = 8;
   var BLOCK_BYTES = 64;
   function wordOf(box, text) {
+    if (box.tokens) return labelledWord(box, box.tokens, text);
     const signs = [...text];
     if (box.circuit) return [...bitsOf(box, text)];
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
@@ -3268,6 +3377,28 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
   ${shown2}
   ${marks}`);
+  }
+  function tokensOf(text) {
+    if (text.startsWith("[")) {
+      try {
+        const found = JSON.parse(text);
+        if (Array.isArray(found) && found.length && found.every((token2) => ["string", "number"].includes(typeof token2))) return found.map(String);
+      } catch {
+      }
+    }
+    return [...text];
+  }
+  function labelledWord({ name, most }, { before, after, alphabet, about }, text) {
+    const word = tokensOf(text);
+    if (about && !word.length) throw new Refused(about.empty);
+    const wrong = about ? word.findIndex((token2) => !alphabet.includes(token2)) : -1;
+    if (about && wrong >= 0) {
+      const [start2, middle, end2] = about.unknown;
+      throw new Refused(`${start2}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
+    }
+    const many = before.length + word.length + after.length;
+    if (many > most) throw new Refused(`${name}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+    return word;
   }
   function bitsOf({ name, circuit }, text) {
     const { inputs, encoding, buses } = circuit;
@@ -3318,8 +3449,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
     return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
   }
-  function hint({ alphabet, blank, circuit, examples }) {
+  function hint({ alphabet, blank, circuit, tokens, examples }) {
     const quote = (text) => text === "" ? "the empty word" : visible(text);
+    if (tokens) return tokensHint(tokens.alphabet);
     const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
     if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
     if (circuit) {
@@ -3330,18 +3462,26 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
     return `symbols ${alphabet.map((a) => a === " " ? "␣ (space)" : visible(a)).join(" ")}${such}; the blank is ${blank === " " ? "␣ (space)" : visible(blank ?? "")}`;
   }
+  function tokensHint(alphabet) {
+    const most = 40;
+    const shown2 = alphabet.slice(0, most).map((token2) => token2 === " " ? "␣ (space)" : visible(token2));
+    const more = alphabet.length > most ? ` and ${(alphabet.length - most).toLocaleString("en-US")} more` : "";
+    const long = alphabet.filter((token2) => [...token2].length > 1).slice(0, 2);
+    const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
+    return `tokens ${shown2.join(" ")}${more}; ${how}`;
+  }
 
   // src/controls.ts
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+  var keys = (graph, layers) => [
+    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
     ["g", `enlarge the ${graph} to the whole window, and back`],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
@@ -3356,6 +3496,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.root = root2;
       this.settings = settings;
       const { last } = store;
+      const layers = store.plays === "layers";
       const button = (name, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name, title: name, click: act }, icon(path));
       this.play = button("Play", PLAY, () => store.toggle(), "play");
       this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
@@ -3363,17 +3504,19 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.jump.style.width = `${String(last).length + 4}ch`;
       this.speed = el(
         "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
         ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
       );
       this.element = el(
         "nav",
         { class: "controls", "aria-label": "Playing" },
-        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        button(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
+        button(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
         this.play,
-        button("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
+        button(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+        button(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+        layers ? this.stage : null,
+        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
         this.slider,
         el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
         this.speed
@@ -3382,7 +3525,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         "dialog",
         { class: "help", "aria-label": "Keys" },
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
         el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
       );
       store.subscribe((now) => this.draw(now));
@@ -3399,13 +3542,15 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     jump;
     speed;
     play;
+    stage = el("span", { class: "stage", "aria-live": "off" });
     timer = 0;
     draw(now) {
       this.slider.value = String(now.i);
       set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
       if (document.activeElement !== this.jump) this.jump.value = String(now.i);
       this.speed.value = String(now.speed);
-      const name = now.playing ? "Pause" : "Play";
+      this.stage.textContent = this.settings.stage(now.layer);
+      const name = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
       set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
       set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
       clearTimeout(this.timer);
@@ -3429,7 +3574,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
     turn(by) {
-      const stages = this.store.layers + 1;
+      const stages = this.store.top + 2;
       this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
       requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
@@ -3507,7 +3652,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         el("label", { for: "live-input" }, "another input"),
         this.input,
         el("datalist", { id: "live-examples" }, ...box.examples.map((word) => el("option", { value: word }))),
-        el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
+        box.tokens ? null : el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
         this.start,
         this.stop,
         this.back,
@@ -3563,14 +3708,15 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { value } = this.steps;
       const { most } = this.data.box;
       const limit = value.trim() === "" ? null : Number(value);
-      if (limit === null && this.data.circuit) return null;
+      if (this.data.box.tokens || limit === null && this.data.circuit) return null;
       if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
       throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
     }
     run(word, maxSteps) {
       this.working(true);
       this.say("Running …");
-      this.running = this.rerun.begin(word, maxSteps, (done) => this.say(`Running: ${count(done, "position")} …`));
+      const text = this.data.box.tokens && this.input.value;
+      this.running = this.rerun.begin(word, text, maxSteps, (done) => this.say(`Running: ${count(done, "position")} …`));
       this.running.finished.then((again) => this.finish(again)).catch((error) => {
         this.working(false);
         this.refuse(error);
@@ -3965,7 +4111,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Take the marks off all nodes and edges. */
     unmark(...marks) {
-      for (const mark of marks) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
+      for (const mark2 of marks) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
     }
     zoomTo(zoom) {
       this.zoom = zoom;
@@ -4076,10 +4222,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
       const [x, y] = [Math.max(...xs), Math.min(...ys)];
       const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
-      const mark = svg("g", { class: "mark", "data-node": name }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
-      node.parentNode.append(mark);
-      this.marks.set(name, mark);
-      return mark;
+      const mark2 = svg("g", { class: "mark", "data-node": name }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark2);
+      this.marks.set(name, mark2);
+      return mark2;
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i) {
@@ -4145,7 +4291,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The length of the longest symbol. */
     widest() {
       let longest = this.blank.length;
-      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
       return longest;
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
@@ -4170,10 +4316,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         return { cells: cells2, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
     }
-    write(cell, at, symbol) {
+    write(cell, at, symbol2) {
       const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
       writes.at.push(at);
-      writes.symbol.push(symbol);
+      writes.symbol.push(symbol2);
       this.writes.set(cell, writes);
     }
   };
@@ -4317,12 +4463,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run2, store, circuit, description = null) {
+    constructor(run2, store, circuit, description = null, ends2 = []) {
       this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
+      this.ends = ends2;
+      this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run2.spec);
       this.heads = run2.spec.layers.flatMap(
         (layer, l) => layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
@@ -4330,13 +4480,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label: label2, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer }) }, sample(n), el("b", {}, label2), el("span", {}, ...math(name))))
+          ({ label: label2, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run2.stepsWith(store.now.layer)[layer] }) }, sample(n), el("b", {}, label2), el("span", {}, ...typeset(name))))
         )
       );
       this.element = el(
         "section",
-        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -4345,11 +4495,14 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     store;
     circuit;
     description;
+    ends;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -4362,13 +4515,14 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     draw(position, layer) {
       const { run: run2 } = this;
       const i = Math.min(position, run2.count - 1);
-      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(l, head, i));
+      const steps = run2.stepsWith(layer);
+      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
       const chips = this.layOut(i, looks3);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
       for (const chip of chips) {
-        if (chip.i > before + 1 && chip.i <= i) items.push(this.omitted(before, chip));
+        if (chip.i > before + 1 && this.gaps(chip.i, i)) items.push(this.omitted(before, chip));
         items.push(this.chip(chip, i));
         before = chip.i;
       }
@@ -4376,26 +4530,36 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i, looks3, chips, width, layer);
-      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+      this.drawArcs(i, looks3, chips, width, run2.layerOf(layer));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i) {
+      return this.labels ? this.run.count : i + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i) {
+      return this.labels || n <= i;
     }
     shown(i, now) {
       return shortened(this.token(i, now), this.limit);
     }
     token(i, now) {
-      return i > now ? this.run.rows.answer(now) : this.run.rows.fed(i);
+      return i > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i, looks3) {
       const { room } = this;
       this.limit = Infinity;
-      const chosen = /* @__PURE__ */ new Set([i, i + 1]);
+      const chosen = new Set(this.labels ? [0, i, this.run.count - 1] : [i, i + 1]);
       for (const look of looks3) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
+      for (const sizes of this.total(i) - 2 < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
-        const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
+        const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
         if (end(all) <= room) return this.written(all);
       }
       this.sizes = WIDE2;
@@ -4418,7 +4582,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         chips = more;
       }
       const { lead } = this.run.spec;
-      for (const n of [0, ...Array.from({ length: Math.min(i, MOST3) }, (_, k) => i - 1 - k)]) {
+      const near2 = Array.from({ length: MOST3 }, (_, k) => this.labels ? [i - 1 - k, i + 1 + k] : [i - 1 - k]).flat();
+      for (const n of [0, ...near2.filter((each) => each >= 0 && each < this.total(i))]) {
         if (chosen.has(n) || n < (i < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
@@ -4442,12 +4607,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     placed(positions2, i) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.shown(n, i).length * this.scale * lettering;
-      const width = (n) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
+      const long = (n) => Math.max(this.shown(n, i).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i && !this.labels ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions2.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i) left += this.widthOmitted(n - before - 1);
+        if (n > before + 1 && this.gaps(n, i)) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
@@ -4474,8 +4639,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       return item;
     }
     chip({ i, left, width }, now) {
-      const { run: run2, store } = this;
-      const kind2 = i > now ? "next" : i === now ? "now" : i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
+      const { store } = this;
+      const kind2 = this.kind(i, now);
       const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
       const text = this.token(i, now);
       const rule = this.description?.lookup(now)?.found;
@@ -4486,23 +4651,44 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           type: "button",
           class: `chip ${kind2} mono${looked}`,
           "aria-current": i === now ? "step" : null,
-          "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "aria-label": (i > now && !this.labels ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i,
           title: net ?? (this.shown(i, now) === text ? null : text),
           click: () => store.set({ i, playing: false })
         },
         this.shown(i, now)
       );
-      const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
-      if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered2 = !this.labels && i > now;
+      const item = el("li", {}, button, el("span", { class: "index" }, answered2 ? "answer" : String(i)), this.labels ? this.answerOf(i, now) : null);
+      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
+    }
+    kind(i, now) {
+      const { run: run2 } = this;
+      if (i === now) return "now";
+      if (this.labels) return this.ends.includes(run2.rows.fed(i)) ? "bos" : "given";
+      if (i > now) return "next";
+      return i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i);
+    }
+    answerOf(i, now) {
+      const { run: run2 } = this;
+      const { name } = run2.spec.columns[1];
+      const due = run2.wrong(name, i);
+      const text = this.answer(i);
+      const said = `${name}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said }, shortened(text, this.limit));
     }
     drawArcs(i, looks3, chips, width, layer) {
       const middle = this.middles(looks3, chips, i);
       const here = middle.get(i);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
       const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
       const height = LANE * (looks3.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -4516,7 +4702,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
           "data-head": label2,
           "data-from": i,
-          "data-to": look.uniform ? `0..${i}` : look.sharers.join(" "),
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
           "data-score": look.uniform ? "" : String(look.score),
           "data-runner": look.runner < 0 ? "" : look.runner,
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
@@ -4525,11 +4711,14 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
         const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top];
+        const [start2, last] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start2 === i ? from : edge(start2), last === i ? from : edge(last)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top];
         if (look.uniform) {
-          group.append(svg("path", { d: `M${first} ${height}V${top + 8}Q${first} ${top} ${first + 8} ${top}H${from - 8}Q${from} ${top} ${from} ${top + 8}V${height}`, ...dash }));
+          group.append(svg("path", { d: `M${low} ${height}V${top + 8}Q${low} ${top} ${low + 8} ${top}H${high - 8}Q${high} ${top} ${high} ${top + 8}V${height}`, ...dash }));
+          if (start2 < i && i < last) group.append(svg("path", { d: `M${from} ${top}V${height}`, ...dash }));
           for (const chip of chips)
-            if (chip.i > 0 && chip.i < i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
+            if (chip.i > start2 && chip.i < last && chip.i !== i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
         }
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks3.length - 1) / 2) * 5);
@@ -4542,11 +4731,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label2));
-        group.prepend(svg("title", {}, `head ${label2}, ${name}: ${described3(look, i)}`));
+        group.prepend(svg("title", {}, `head ${label2}, ${name}: ${described3(look)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described3(look, i)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described3(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
     middles(looks3, chips, i) {
@@ -4561,15 +4750,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       return middle;
     }
     span(look, i) {
-      return look.uniform ? i + 0.5 : i - look.winner;
+      if (look.uniform) return Math.max(i - look.sight[0], look.sight[1] - 1 - i) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i - j))) : i - look.winner;
     }
   };
   function end(chips) {
     const last = chips.at(-1);
     return last.left + last.width;
   }
-  function described3(look, i) {
-    if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
+  function described3(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -4584,69 +4774,90 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/layers.ts
+  var MOST_NAMED2 = 12;
   var Layers = class {
-    constructor(run2, store, broken = null) {
+    constructor(run2, store, model = null, broken = null) {
       this.run = run2;
       this.store = store;
+      this.model = model;
       this.broken = broken;
-      this.cards = [this.embedding(), ...run2.spec.layers.map((_, l) => this.card(l))];
-      if (broken) broken.invite = () => this.weights[Math.max(1, store.now.layer + 1)].invite();
+      const { layers, labels, loops } = run2.spec;
+      this.typeset = typesetter(run2.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last]) => new Passes(run2, store, first, last));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+      if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card), broken && this.unembedding(broken))
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null)
       );
     }
     run;
     store;
+    model;
     broken;
     element;
     /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
     weights = [];
+    typeset;
+    /** The embedding, then the layers. */
     cards;
-    draw(position, layer) {
-      const i = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button, heads, wrote }, n) => {
-        const l = n - 1;
-        card.classList.toggle("chosen", l === layer);
-        set(button, { "aria-pressed": l === layer ? "true" : "false" });
-        heads.replaceChildren(...this.heads(l, i));
-        wrote.replaceChildren(...this.wrote(l, i));
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run: run2 } = this;
+      const i = Math.min(position, run2.count - 1);
+      const layer = run2.layerOf(chosen);
+      const steps = [-1, ...run2.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i));
       });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer === run2.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i));
     }
     /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
-      const button = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
-        el("span", { class: "number" }, "0"),
-        "embedding"
-      );
+      const button = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button, heads: el("ul"), wrote };
     }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
+      return { card, button, heads: el("ul"), wrote };
+    }
+    button(number3, name, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number3), name);
+    }
     card(l) {
-      const layer = this.run.spec.layers[l];
+      const { run: run2, typeset } = this;
+      const layer = run2.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
-        el("span", { class: "number" }, String(l + 1)),
-        layer.name
-      );
-      const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)));
+      const button = this.button(String(l + 1), layer.name, () => run2.stepsWith(this.store.now.layer)[l]);
+      const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
       const called = `layer ${l + 1}`;
-      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, this.run.weights[l] ?? "");
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const equations = this.equations(l);
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
-        el("p", { class: "meaning" }, layer.meaning),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
+        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
         heads,
         el("div", { class: "bottom" }, wrote, weights.button),
         weights.element
@@ -4664,15 +4875,27 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.weights.push(card);
       return card;
     }
-    heads(l, i) {
+    /** The equations of the variables that a layer writes, where it has none of its own. */
+    equations(l) {
+      const { model, run: run2 } = this;
+      if (!model || run2.spec.layers[l].equation) return [];
+      const written2 = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
+      return written2.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i) {
       const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum2, layer) => sum2 + layer.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(l, k, i);
+        const look = this.run.look(step, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
         const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || i === 0 ? [] : [
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
           fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
             fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
@@ -4680,26 +4903,85 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           ]
         ];
         const n = before + k;
+        const formula = this.pattern(head.claim);
         return el(
           "li",
           { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
           sample(n),
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
           el("span", { class: "where" }, where),
           token2,
           ...facts
         );
       });
     }
-    wrote(l, i) {
+    wrote(step, i) {
       const { run: run2 } = this;
       const changed2 = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, l, i) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * l + 2, i), i)))] : []
+        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
     }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i) {
+      const { run: run2 } = this;
+      return run2.spec.columns.slice(1).map(({ name }) => {
+        const due = run2.wrong(name, i);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run2.compared(name, i) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name, " = ", el("b", { class: "mono" }, run2.rows.cell(name, i)), tick);
+      });
+    }
   };
+  function mark({ card, button }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run2, name) {
+    return typesetter(run2.spec)(run2.spec.labels ? name : symbolOf(name));
+  }
+  var Passes = class {
+    constructor(run2, store, first, last) {
+      this.run = run2;
+      this.store = store;
+      this.first = first;
+      const button = (sign, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign);
+      this.back = button("‹", "the pass before", -1);
+      this.on = button("›", "the next pass", 1);
+      const what = first === last ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last] = loops.find((loop) => loop[0] === this.first);
+      const layer = this.run.layerOf(this.store.now.layer);
+      const wanted = layer >= first && layer <= last ? layer : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer, pass] = run2.spec.steps[step];
+    return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   function read3(called, scores, listing) {
     const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
     const button = el("button", {
@@ -4717,7 +4999,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   var Stream = class {
     constructor(run2, store) {
       this.run = run2;
-      const names = ["the embedding", ...run2.spec.layers.map((layer, l) => `layer ${l + 1}: ${layer.name}`)];
+      const names = ["the embedding", ...run2.spec.steps.map(([layer], step) => `${stepNamed(run2, step)}: ${run2.spec.layers[layer].name}`)];
       this.choice = el(
         "select",
         { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
@@ -4745,7 +5027,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     draw(position, layer, raw) {
       const { run: run2 } = this;
       const i = Math.min(position, run2.count - 1);
-      this.choice.value = String(layer);
+      this.choice.value = String(Math.min(layer, run2.steps - 1));
       this.title.textContent = `at position ${i}`;
       set(this.raw, { "aria-pressed": String(raw) });
       this.list.replaceChildren(
@@ -4759,7 +5041,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
               "li",
               { class: `${changed2 ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
-              el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+              el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
@@ -4775,16 +5057,17 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.model = model;
       this.run = run2;
       this.store = store;
+      const typeset = typesetter(run2.spec);
       const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
-      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
       this.rows = [...first.querySelectorAll("tbody tr")];
       this.element = el(
         "details",
         { class: "panel model-panel" },
         el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
         first,
-        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
     }
     model;
@@ -4794,21 +5077,33 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     rows;
     /** Mark the variables that a layer writes. */
     draw(layer) {
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer + 1));
+      const number3 = this.run.layerOf(layer) + 1;
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number3));
     }
     /** The button that chooses the layer which writes a variable. */
     writer({ layer, part }) {
       const name = layer === 0 ? "embedding" : `layer ${layer} (${this.run.spec.layers[layer - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer - 1 }) }, name);
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer - 1] ?? -1 }) }, name);
     }
   };
-  function table(caption, headings, rows) {
+  function table(caption, headings, rows, typeset) {
     const filled = headings.map((_, column3) => rows.some((row) => row[column3] !== ""));
     const kept = (cells2) => cells2.filter((_, column3) => filled[column3]);
     const head = el("tr", {}, ...kept(headings).map((heading) => el("th", { scope: "col" }, heading)));
-    const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
   }
+
+  // src/picture.ts
+  var Picture = class extends Graph {
+    constructor({ name, graph }, buffers, redraw) {
+      super(name, graph, buffers, redraw);
+      set(this.scroll, { "aria-label": `The ${name}` });
+    }
+    /** It shows the same at every position. */
+    draw() {
+    }
+  };
 
   // src/rules.ts
   var MOST4 = 40;
@@ -4884,25 +5179,36 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
 
+  // src/sequence/panel.ts
+  function sequencePanel(_spec, _run, _store, _buffers) {
+    return null;
+  }
+
   // src/state.ts
   var Store = class {
-    constructor(last, layers, start2, first = 0, home = layers - 1) {
+    constructor(last, layers, start2, first = 0, home = layers - 1, plays = "positions") {
       this.last = last;
       this.layers = layers;
       this.first = first;
       this.home = home;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start2 };
+      this.plays = plays;
+      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
     }
     last;
     layers;
     first;
     home;
+    plays;
     now;
     views = [];
     drawing = false;
     clock = 0;
     owed = 0;
     ended = false;
+    /** The last layer that can be chosen. */
+    get top() {
+      return this.plays === "layers" ? this.layers : this.layers - 1;
+    }
     subscribe(view2) {
       this.views.push(view2);
     }
@@ -4915,7 +5221,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
-      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      next.layer = Math.max(-1, Math.min(this.top, next.layer));
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -4932,9 +5238,18 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
+    /** Move what plays by n, and stop playing. */
+    advance(n) {
+      if (this.plays === "layers") this.set({ layer: this.now.layer + n, playing: false });
+      else this.step(n);
+    }
     toggle() {
-      const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
+      const { playing } = this.now;
+      const again = !playing && (this.plays === "layers" ? { layer: -1 } : { i: this.first });
+      this.set({ playing: !playing, ...again && this.finished ? again : {} });
+    }
+    get finished() {
+      return this.plays === "layers" ? this.now.layer === this.top : this.now.i === this.last;
     }
     draw() {
       this.drawing = false;
@@ -4951,8 +5266,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const whole3 = Math.floor(this.owed);
         if (whole3 > 0) {
           this.owed -= whole3;
-          const i = this.now.i + whole3;
-          this.set(i >= this.last ? { i: this.last, playing: false } : { i });
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole3 } : { i: this.now.i + whole3 });
+          if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
       };
@@ -4973,9 +5288,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { rows } = this.run;
       const i = Math.min(position, this.run.count - 1);
       const name = rows.text("q", i);
-      const symbol = rows.text("a", i);
+      const symbol2 = rows.text("a", i);
       const state = this.machine.states.findIndex((q) => q.name === name);
-      const rule = name !== null && symbol !== null ? ruleAt(this.machine, name, symbol) : void 0;
+      const rule = name !== null && symbol2 !== null ? ruleAt(this.machine, name, symbol2) : void 0;
       this.unmark("now");
       this.nodes.get(`s${state}`)?.classList.add("now");
       if (rule) {
@@ -4984,7 +5299,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
       }
       if (name === null) this.start()?.classList.add("now");
-      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
+      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol2}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol2 ?? "⊥"}`;
       this.caption.textContent = said;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
     }
@@ -5144,10 +5459,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           const text = shortened(whole3, this.limit);
           const due = run2.wrong(name, i);
           const compared2 = run2.compared(name, i);
-          const mark = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
+          const mark2 = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole3 ? null : whole3 },
+            { role: "cell", class: `mono ${mark2}`, "data-column": name, "data-mark": mark2, title: text === whole3 ? null : whole3 },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
@@ -5176,7 +5491,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     summary() {
       const { spec } = this.run;
       const cells2 = `${spec.compared.toLocaleString("en")} cells`;
-      if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+      if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
       if (spec.agrees) return `✓ ${cells2} compared with the ${spec.reference}, all agree`;
       return `✗ differs from the ${spec.reference} at position ${spec.divergence.position}`;
     }
@@ -5221,7 +5536,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plainStory(run2, i));
+      const plain2 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain2(run2, i));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -5236,17 +5552,17 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const start2 = this.first;
       const cells2 = [];
       for (let cell = start2; cell < start2 + this.size; cell++) {
-        const symbol = history2.symbol(cell, i);
+        const symbol2 = history2.symbol(cell, i);
         const place = cell + run2.spec.lead;
         const unread = i < run2.spec.prompt && cell >= 0 && place > i && place < run2.spec.prompt;
         cells2.push(
           el(
             "div",
             {
-              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              class: ["cell", known && cell === h ? "here" : "", symbol2 === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
               "data-cell": cell
             },
-            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "symbol mono" }, symbol2 ?? blank),
             el("span", { class: "index" }, String(cell).replace("-", "−"))
           )
         );
@@ -5300,7 +5616,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
@@ -5310,16 +5626,23 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   function verdict(runs, circuit) {
     return runs.map((run2) => {
       const { agrees: agrees2 } = run2.spec;
-      const said = circuit ? outcome2(run2) : ending(run2);
-      const mark = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
+      const said = run2.spec.labels ? labelled2(run2) : circuit ? outcome2(run2) : ending(run2);
+      const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
       const which = runs.length > 1 ? `${run2.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark, which, said);
+      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said);
     });
   }
   function ending(run2) {
     const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+  }
+  function labelled2(run2) {
+    const { divergence, columns } = run2.spec;
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    const { name } = columns[1];
+    const values = Array.from({ length: run2.count }, (_, i) => run2.rows.cell(name, i));
+    return shortened(`${name} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
   }
   function outcome2(run2) {
     const { T, agrees: agrees2, result, divergence } = run2.spec;
@@ -5341,9 +5664,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const divergence = parts2.length ? Math.min(...parts2) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
-    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
-    const controls = new Controls(store, root2, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root: root2, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1, broken: around.broken ?? null };
+    const store = new Store(last, runs[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer) => stepNamed(runs[0], layer) });
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs.length > 1, broken: around.broken ?? null };
     const changes = around.broken && new ChangesPanel(around.broken);
     scene.broken?.watched(changes ? [() => changes.draw()] : []);
     const views = runs.map((run2) => view(run2, scene));
@@ -5367,26 +5691,28 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     store.draw();
     return { runs, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run2, { root: root2, signal, store, buffers, machine, circuit, several, broken }) {
+  function view(run2, { root: root2, signal, store, buffers, data, circuit, several, broken }) {
+    const { machine, sequence: sequence2, drawing, box } = data;
     const history2 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
     const bits3 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
     const tape = bits3 ? new BitsPanel(bits3, store) : new Tape(run2, machine, history2, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run2, store, circuit, description);
-    const layers = new Layers(run2, store, broken);
+    const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
+    const layers = new Layers(run2, store, data.model, broken);
     broken?.watches(...layers.weights.map((card) => () => card.draw()));
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
-    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
+    const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing && !panel ? new Picture(drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
-      graph: graph && graph.element,
+      graph: (panel ?? graph)?.element ?? null,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -5399,7 +5725,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table2]) part.measure();
+        for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
       tape.draw(i, playing);
@@ -5408,6 +5734,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       layers.draw(i, layer);
       stream.draw(i, layer, raw);
       graph?.draw(i);
+      panel?.draw(i, layer);
       graph?.follow();
       table2.draw(i);
     });
@@ -5428,8 +5755,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     };
   }
   function begins(run2) {
-    const { lead, finds, layers } = run2.spec;
-    return lead > 0 && finds ? [run2.turn, finds[0]] : [0, layers.length - 1];
+    const { lead, finds, labels } = run2.spec;
+    if (labels) return [0, run2.steps, "layers"];
+    return lead > 0 && finds ? [run2.turn, finds[0], "positions"] : [0, run2.steps - 1, "positions"];
   }
 
   // src/theme.ts

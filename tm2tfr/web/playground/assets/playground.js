@@ -162,6 +162,15 @@
     if (last2 < text.length) nodes.push(document.createTextNode(text.slice(last2)));
     return nodes;
   }
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
+  }
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
+  }
+  function uncompared({ noun, reference, live }) {
+    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
+  }
   function symbolOf(name2) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
@@ -199,6 +208,7 @@
   }
   var STOP = "stop";
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token2(text) {
@@ -225,6 +235,16 @@
     if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
+  }
+  function labelledStory(run2, i2) {
+    const { reference, columns } = run2.spec;
+    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name: name2 }, n) => {
+      const due = run2.wrong(name2, i2);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token2(due), ")"];
+      return [n ? ", " : "", token2(name2), " is ", token2(run2.rows.cell(name2, i2)), ...mark2];
+    });
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i2), " has the token ", token2(run2.rows.fed(i2)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
   function plainStory(run2, i2) {
     const { rows } = run2;
@@ -272,9 +292,9 @@
     }
     return [...said2, end2 ? ": the answer is " : ": the next token is ", token2(answer), "."];
   }
-  function ruleAt(machine, state, symbol) {
+  function ruleAt(machine, state, symbol2) {
     const q = machine.states.findIndex(({ name: name2 }) => name2 === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
   }
 
   // src/playground/ask.ts
@@ -5956,15 +5976,15 @@
     return posA && posB && posB.top < posA.bottom;
   }
   var MarkTile = class _MarkTile extends CompositeTile {
-    constructor(dom, mark) {
+    constructor(dom, mark2) {
       super(dom);
-      this.mark = mark;
+      this.mark = mark2;
     }
     get domAttrs() {
       return this.mark.attrs;
     }
-    static of(mark, dom) {
-      let tile = new _MarkTile(dom || document.createElement(mark.tagName), mark);
+    static of(mark2, dom) {
+      let tile = new _MarkTile(dom || document.createElement(mark2.tagName), mark2);
       if (!dom)
         tile.flags |= 4;
       return tile;
@@ -6225,25 +6245,25 @@
       }
       let head = line;
       for (let i2 = context.marks.length - 1; i2 >= 0; i2--) {
-        let mark = context.marks[i2];
+        let mark2 = context.marks[i2];
         let last2 = head.lastChild;
-        if (last2 instanceof MarkTile && last2.mark.eq(mark.mark)) {
-          if (last2.dom != mark.dom)
-            last2.setDOM(freeNode(mark.dom));
+        if (last2 instanceof MarkTile && last2.mark.eq(mark2.mark)) {
+          if (last2.dom != mark2.dom)
+            last2.setDOM(freeNode(mark2.dom));
           head = last2;
         } else {
-          let { dom } = mark;
-          if (this.cache.reused.get(mark)) {
-            let tile = Tile.get(mark.dom);
+          let { dom } = mark2;
+          if (this.cache.reused.get(mark2)) {
+            let tile = Tile.get(mark2.dom);
             if (tile)
-              dom = freeNode(mark.dom);
+              dom = freeNode(mark2.dom);
           }
-          let nw = MarkTile.of(mark.mark, dom);
+          let nw = MarkTile.of(mark2.mark, dom);
           head.append(nw);
           head = nw;
         }
         this.cache.reused.set(
-          mark,
+          mark2,
           2
           /* Reused.DOM */
         );
@@ -6319,12 +6339,12 @@
       var _a2;
       let parent = this.curLine;
       for (let i2 = marks2.length - 1; i2 >= 0; i2--) {
-        let mark = marks2[i2], last2;
-        if (openStart > 0 && (last2 = parent.lastChild) && last2 instanceof MarkTile && last2.mark.eq(mark)) {
+        let mark2 = marks2[i2], last2;
+        if (openStart > 0 && (last2 = parent.lastChild) && last2 instanceof MarkTile && last2.mark.eq(mark2)) {
           parent = last2;
           openStart--;
         } else {
-          let tile = MarkTile.of(mark, (_a2 = this.cache.find(MarkTile, (m) => m.mark.eq(mark))) === null || _a2 === void 0 ? void 0 : _a2.dom);
+          let tile = MarkTile.of(mark2, (_a2 = this.cache.find(MarkTile, (m) => m.mark.eq(mark2))) === null || _a2 === void 0 ? void 0 : _a2.dom);
           parent.append(tile);
           parent = tile;
           openStart = 0;
@@ -18166,10 +18186,10 @@
   var nonmatchingMark = /* @__PURE__ */ Decoration.mark({ class: "cm-nonmatchingBracket" });
   function defaultRenderMatch(match) {
     let decorations2 = [];
-    let mark = match.matched ? matchingMark : nonmatchingMark;
-    decorations2.push(mark.range(match.start.from, match.start.to));
+    let mark2 = match.matched ? matchingMark : nonmatchingMark;
+    decorations2.push(mark2.range(match.start.from, match.start.to));
     if (match.end)
-      decorations2.push(mark.range(match.end.from, match.end.to));
+      decorations2.push(mark2.range(match.end.from, match.end.to));
     return decorations2;
   }
   function bracketDeco(state) {
@@ -24389,6 +24409,40 @@
     return `${NOUNS[kind2]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
   }
 
+  // src/live/refusals.ts
+  var Refused2 = class extends Error {
+    name = "Refused";
+  };
+  function counted(number4, noun) {
+    return `${thousands(number4)} ${noun}${number4 === 1 ? "" : "s"}`;
+  }
+  function thousands(number4) {
+    return number4.toLocaleString("en-US");
+  }
+  function quoted(text) {
+    const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
+    let inside = "";
+    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    return `${mark2}${inside}${mark2}`;
+  }
+  function visible(text) {
+    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  }
+  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
+  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+  function escaped(sign) {
+    if (SHORT[sign]) return SHORT[sign];
+    if (!UNPRINTABLE.test(sign)) return sign;
+    const code2 = sign.codePointAt(0).toString(16);
+    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
+    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
+  }
+
+  // src/live/attention.ts
+  function inSight(mask, position, length) {
+    return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
+  }
+
   // src/data.ts
   var DUE = 0.8;
   async function unpacked(text) {
@@ -24485,13 +24539,16 @@
           ])
         )
       );
+      this.steps = spec.steps.length;
       this.weights = spec.layers.map((layer2) => layer2.weights && textAt(buffers, layer2.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name2, place]) => [name2, buffers(place)]));
-      this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, buffers)));
+      this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, spec.count, buffers)));
     }
     spec;
     rows;
     expected;
+    /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+    steps;
     stages;
     seen;
     /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
@@ -24512,8 +24569,33 @@
     ends(i2) {
       return this.spec.stop.includes(this.rows.answer(i2)) || !this.spec.stop.length && this.spec.T !== null && i2 === this.count - 1;
     }
-    look(layer2, head, i2) {
-      return this.seen[layer2][head](i2);
+    /** Where a head of the layer of a step looks from position i. */
+    look(step, head, i2) {
+      const [layer2, pass] = this.spec.steps[step];
+      return this.seen[layer2][head](i2, pass);
+    }
+    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+    attention(step, head, i2) {
+      const { uniform, sight, count: count2, sharers } = this.look(step, head, i2);
+      const weights = new Float64Array(this.count);
+      if (uniform) weights.fill(1 / count2, ...sight);
+      else for (const j of sharers) weights[j] = 1 / count2;
+      return weights;
+    }
+    /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+    layerOf(step) {
+      return step < 0 ? -1 : this.spec.steps[step]?.[0] ?? this.spec.layers.length;
+    }
+    /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+    stepsWith(chosen) {
+      const { steps, loops, layers } = this.spec;
+      const [layer2, pass] = steps[chosen] ?? [-1, 0];
+      const loop = loops.find(([first, last2]) => first <= layer2 && layer2 <= last2) ?? [0, -1];
+      return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+    }
+    /** The number of passes that a layer ran in; 0: no loop runs it. */
+    passes(layer2) {
+      return this.spec.steps.findLast(([each]) => each === layer2)?.[1] ?? 0;
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column2, i2) {
@@ -24542,7 +24624,7 @@
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i2) {
       const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
+      for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
         const column2 = this.stages[s].get(n);
         if (!column2) continue;
         const number4 = column2.values[i2];
@@ -24552,29 +24634,38 @@
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
     }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer2, i2) {
-      const after = this.value(n, 2 * layer2 + 2, i2).coordinates;
-      if (layer2 < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer2, i2).coordinates;
+    /** Whether a step (-1: the embedding) changed subspace n at position i. */
+    changed(n, step, i2) {
+      if (step >= this.steps) return false;
+      const after = this.value(n, 2 * step + 2, i2).coordinates;
+      if (step < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * step, i2).coordinates;
       return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i2) => ({ uniform: true, winner: 0, count: i2 + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name2) => buffers(head.seen[name2])
-    );
-    return (i2) => ({
-      uniform: i2 > 0 && count2[i2] === i2 + 1,
-      winner: winner[i2],
-      count: count2[i2],
-      score: score[i2],
-      runner: runner[i2],
-      runnerScore: runnerScore[i2],
-      sharers: head.sharers?.[i2] ?? [winner[i2]]
-    });
+  function looks({ mask, seen, sharers }, positions, buffers) {
+    const sight = (i2) => inSight(mask, i2, positions);
+    if (!seen) {
+      return (i2) => {
+        const [start, end2] = sight(i2);
+        return { uniform: true, sight: [start, end2], winner: start, count: end2 - start, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      };
+    }
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name2) => buffers(seen[name2]));
+    return (i2, pass) => {
+      const n = Math.max(0, pass - 1) * positions + i2;
+      const [start, end2] = sight(i2);
+      return {
+        uniform: count2[n] > 1 && count2[n] === end2 - start,
+        sight: [start, end2],
+        winner: winner[n],
+        count: count2[n],
+        score: score[n],
+        runner: runner[n],
+        runnerScore: runnerScore[n],
+        sharers: sharers?.[n] ?? [winner[n]]
+      };
+    };
   }
 
   // src/live/decoder.ts
@@ -24716,35 +24807,6 @@
       return this.circuit.table(net)[bits2.reduce((index, bit) => 2 * index + Number(bit), 0)];
     }
   };
-
-  // src/live/refusals.ts
-  var Refused2 = class extends Error {
-    name = "Refused";
-  };
-  function counted(number4, noun) {
-    return `${thousands(number4)} ${noun}${number4 === 1 ? "" : "s"}`;
-  }
-  function thousands(number4) {
-    return number4.toLocaleString("en-US");
-  }
-  function quoted(text) {
-    const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
-    let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark ? `\\${sign}` : escaped(sign);
-    return `${mark}${inside}${mark}`;
-  }
-  function visible(text) {
-    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
-  }
-  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
-  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
-  function escaped(sign) {
-    if (SHORT[sign]) return SHORT[sign];
-    if (!UNPRINTABLE.test(sign)) return sign;
-    const code2 = sign.codePointAt(0).toString(16);
-    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
-    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
-  }
 
   // src/live/truth/atoms.ts
   var Fraction = class {
@@ -24983,6 +25045,12 @@
     return at < 0 ? columns[-1 - at] : null;
   }
 
+  // src/live/overflow.ts
+  var MOST_POSITIONS = 2 ** 31;
+
+  // src/live/dense.ts
+  var ONE = Float64Array.of(1);
+
   // src/live/python.ts
   function repr(value) {
     return special(value) ?? pointed(value.toExponential(), 16);
@@ -25006,12 +25074,6 @@
     const rest = digits2.slice(exponent + 1);
     return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
   }
-
-  // src/live/overflow.ts
-  var MOST_POSITIONS = 2 ** 31;
-
-  // src/live/dense.ts
-  var ONE = Float64Array.of(1);
 
   // src/broken/cause.ts
   var SLACK = 8 * Number.EPSILON;
@@ -25061,8 +25123,8 @@
       }
       return null;
     }
-    /** Run the weights on a word; progress: called with the number of positions done. */
-    begin(word, maxSteps, progress) {
+    /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+    begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
       const runs2 = data.runs.map((spec, n) => {
@@ -25070,7 +25132,7 @@
         return { spec, decoder: this.broken?.current ?? right, right, about };
       });
       const begun = performance.now();
-      const running = ordered({ runs: runs2, word, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
+      const running = ordered({ runs: runs2, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
       const finished = running.finished.then(({ runs: runs3, columns }) => {
         const positions = count(runs3.reduce((sum, run2) => sum + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
@@ -25080,8 +25142,9 @@
       return { finished, stop: () => running.stop() };
     }
   };
-  function compared({ agrees: agrees2, compared: compared2, reference, noun, divergence }) {
-    if (agrees2 === null) return `nothing was compared: there is no ${noun} to compare with`;
+  function compared(run2) {
+    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
     const cells = `${count(compared2, "cell")} compared with the ${reference}`;
     return agrees2 ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence.position}`;
   }
@@ -25552,6 +25615,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var MOST_NAMED = 8;
   var BLOCK_BYTES = 64;
   function wordOf(box, text) {
+    if (box.tokens) return labelledWord(box, box.tokens, text);
     const signs = [...text];
     if (box.circuit) return [...bitsOf(box, text)];
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
@@ -25569,6 +25633,28 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
   ${shown3}
   ${marks2}`);
+  }
+  function tokensOf(text) {
+    if (text.startsWith("[")) {
+      try {
+        const found = JSON.parse(text);
+        if (Array.isArray(found) && found.length && found.every((token3) => ["string", "number"].includes(typeof token3))) return found.map(String);
+      } catch {
+      }
+    }
+    return [...text];
+  }
+  function labelledWord({ name: name2, most }, { before, after, alphabet, about }, text) {
+    const word = tokensOf(text);
+    if (about && !word.length) throw new Refused2(about.empty);
+    const wrong = about ? word.findIndex((token3) => !alphabet.includes(token3)) : -1;
+    if (about && wrong >= 0) {
+      const [start, middle, end2] = about.unknown;
+      throw new Refused2(`${start}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
+    }
+    const many = before.length + word.length + after.length;
+    if (many > most) throw new Refused2(`${name2}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+    return word;
   }
   function bitsOf({ name: name2, circuit }, text) {
     const { inputs, encoding, buses } = circuit;
@@ -25932,13 +26018,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+  var keys = (graph, layers) => [
+    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
     ["g", `enlarge the ${graph} to the whole window, and back`],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
@@ -25953,6 +26039,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.root = root2;
       this.settings = settings;
       const { last: last2 } = store;
+      const layers = store.plays === "layers";
       const button2 = (name2, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name2, title: name2, click: act }, icon(path));
       this.play = button2("Play", PLAY, () => store.toggle(), "play");
       this.slider = el("input", { type: "range", min: store.first, max: last2, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
@@ -25960,17 +26047,19 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.jump.style.width = `${String(last2).length + 4}ch`;
       this.speed = el(
         "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
         ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
       );
       this.element = el(
         "nav",
         { class: "controls", "aria-label": "Playing" },
-        button2("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button2("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        button2(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
+        button2(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
         this.play,
-        button2("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button2("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last2, playing: false }), "wide-only"),
+        button2(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+        button2(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+        layers ? this.stage : null,
+        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
         this.slider,
         el("label", { class: "jump" }, this.jump, ` of ${last2.toLocaleString("en")}`),
         this.speed
@@ -25979,7 +26068,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         "dialog",
         { class: "help", "aria-label": "Keys" },
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
         el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
       );
       store.subscribe((now) => this.draw(now));
@@ -25996,13 +26085,15 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     jump;
     speed;
     play;
+    stage = el("span", { class: "stage", "aria-live": "off" });
     timer = 0;
     draw(now) {
       this.slider.value = String(now.i);
       set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
       if (document.activeElement !== this.jump) this.jump.value = String(now.i);
       this.speed.value = String(now.speed);
-      const name2 = now.playing ? "Pause" : "Play";
+      this.stage.textContent = this.settings.stage(now.layer);
+      const name2 = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
       set(this.play, { "aria-label": name2, title: name2, "data-playing": String(now.playing) });
       set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
       clearTimeout(this.timer);
@@ -26026,7 +26117,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
     turn(by) {
-      const stages = this.store.layers + 1;
+      const stages = this.store.top + 2;
       this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
       requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
@@ -26221,7 +26312,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Take the marks off all nodes and edges. */
     unmark(...marks2) {
-      for (const mark of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
+      for (const mark2 of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
     }
     zoomTo(zoom) {
       this.zoom = zoom;
@@ -26332,10 +26423,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
       const [x, y] = [Math.max(...xs), Math.min(...ys)];
       const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
-      const mark = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
-      node.parentNode.append(mark);
-      this.marks.set(name2, mark);
-      return mark;
+      const mark2 = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark2);
+      this.marks.set(name2, mark2);
+      return mark2;
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i2) {
@@ -26401,7 +26492,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The length of the longest symbol. */
     widest() {
       let longest = this.blank.length;
-      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
       return longest;
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
@@ -26426,10 +26517,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
     }
-    write(cell, at, symbol) {
+    write(cell, at, symbol2) {
       const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
       writes.at.push(at);
-      writes.symbol.push(symbol);
+      writes.symbol.push(symbol2);
       this.writes.set(cell, writes);
     }
   };
@@ -26573,12 +26664,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run2, store, circuit, description = null) {
+    constructor(run2, store, circuit, description = null, ends = []) {
       this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
+      this.ends = ends;
+      this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run2.spec);
       this.heads = run2.spec.layers.flatMap(
         (layer2, l) => layer2.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
@@ -26586,13 +26681,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: layer2 }) }, sample(n), el("b", {}, label), el("span", {}, ...math(name2))))
+          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run2.stepsWith(store.now.layer)[layer2] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name2))))
         )
       );
       this.element = el(
         "section",
-        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -26601,11 +26696,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     store;
     circuit;
     description;
+    ends;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -26618,13 +26716,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     draw(position, layer2) {
       const { run: run2 } = this;
       const i2 = Math.min(position, run2.count - 1);
-      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(l, head, i2));
+      const steps = run2.stepsWith(layer2);
+      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i2));
       const chips = this.layOut(i2, looks2);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
       for (const chip of chips) {
-        if (chip.i > before + 1 && chip.i <= i2) items.push(this.omitted(before, chip));
+        if (chip.i > before + 1 && this.gaps(chip.i, i2)) items.push(this.omitted(before, chip));
         items.push(this.chip(chip, i2));
         before = chip.i;
       }
@@ -26632,26 +26731,36 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i2, looks2, chips, width, layer2);
-      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+      this.drawArcs(i2, looks2, chips, width, run2.layerOf(layer2));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i2);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i2) {
+      return this.labels ? this.run.count : i2 + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i2) {
+      return this.labels || n <= i2;
     }
     shown(i2, now) {
       return shortened(this.token(i2, now), this.limit);
     }
     token(i2, now) {
-      return i2 > now ? this.run.rows.answer(now) : this.run.rows.fed(i2);
+      return i2 > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i2);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i2, looks2) {
       const { room } = this;
       this.limit = Infinity;
-      const chosen = /* @__PURE__ */ new Set([i2, i2 + 1]);
+      const chosen = new Set(this.labels ? [0, i2, this.run.count - 1] : [i2, i2 + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i2)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
+      for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
-        const all = this.placed(Array.from({ length: i2 + 2 }, (_, n) => n), i2);
+        const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
         if (end(all) <= room) return this.written(all);
       }
       this.sizes = WIDE2;
@@ -26674,7 +26783,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         chips = more;
       }
       const { lead } = this.run.spec;
-      for (const n of [0, ...Array.from({ length: Math.min(i2, MOST4) }, (_, k) => i2 - 1 - k)]) {
+      const near2 = Array.from({ length: MOST4 }, (_, k) => this.labels ? [i2 - 1 - k, i2 + 1 + k] : [i2 - 1 - k]).flat();
+      for (const n of [0, ...near2.filter((each) => each >= 0 && each < this.total(i2))]) {
         if (chosen.has(n) || n < (i2 < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i2);
         if (end(more) > room) break;
@@ -26698,12 +26808,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     placed(positions, i2) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.shown(n, i2).length * this.scale * lettering;
-      const width = (n) => Math.max(least, text(n) + around) + (n > i2 ? arrow : 0);
+      const long = (n) => Math.max(this.shown(n, i2).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i2 && !this.labels ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i2) left += this.widthOmitted(n - before - 1);
+        if (n > before + 1 && this.gaps(n, i2)) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
@@ -26730,8 +26840,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return item;
     }
     chip({ i: i2, left, width }, now) {
-      const { run: run2, store } = this;
-      const kind2 = i2 > now ? "next" : i2 === now ? "now" : i2 < run2.spec.prompt ? "prompt" : run2.generated(i2) ? "made" : "bos";
+      const { store } = this;
+      const kind2 = this.kind(i2, now);
       const net = this.circuit && (i2 <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i2) : null;
       const text = this.token(i2, now);
       const rule = this.description?.lookup(now)?.found;
@@ -26742,23 +26852,44 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           type: "button",
           class: `chip ${kind2} mono${looked}`,
           "aria-current": i2 === now ? "step" : null,
-          "aria-label": (i2 > now ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "aria-label": (i2 > now && !this.labels ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i2,
           title: net ?? (this.shown(i2, now) === text ? null : text),
           click: () => store.set({ i: i2, playing: false })
         },
         this.shown(i2, now)
       );
-      const item = el("li", {}, button2, el("span", { class: "index" }, i2 > now ? "answer" : String(i2)));
-      if (i2 > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered2 = !this.labels && i2 > now;
+      const item = el("li", {}, button2, el("span", { class: "index" }, answered2 ? "answer" : String(i2)), this.labels ? this.answerOf(i2, now) : null);
+      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
+    }
+    kind(i2, now) {
+      const { run: run2 } = this;
+      if (i2 === now) return "now";
+      if (this.labels) return this.ends.includes(run2.rows.fed(i2)) ? "bos" : "given";
+      if (i2 > now) return "next";
+      return i2 < run2.spec.prompt ? "prompt" : run2.generated(i2) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i2) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i2);
+    }
+    answerOf(i2, now) {
+      const { run: run2 } = this;
+      const { name: name2 } = run2.spec.columns[1];
+      const due = run2.wrong(name2, i2);
+      const text = this.answer(i2);
+      const said2 = `${name2}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i2 === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said2 }, shortened(text, this.limit));
     }
     drawArcs(i2, looks2, chips, width, layer2) {
       const middle = this.middles(looks2, chips, i2);
       const here = middle.get(i2);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
       const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
       const height = LANE * (looks2.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -26772,7 +26903,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           class: `arc hue${n % 7}${l === layer2 ? " chosen" : ""}`,
           "data-head": label,
           "data-from": i2,
-          "data-to": look.uniform ? `0..${i2}` : look.sharers.join(" "),
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
           "data-score": look.uniform ? "" : String(look.score),
           "data-runner": look.runner < 0 ? "" : look.runner,
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
@@ -26781,11 +26912,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
         const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top2];
+        const [start, last2] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start === i2 ? from : edge(start), last2 === i2 ? from : edge(last2)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top2];
         if (look.uniform) {
-          group.append(svg("path", { d: `M${first} ${height}V${top2 + 8}Q${first} ${top2} ${first + 8} ${top2}H${from - 8}Q${from} ${top2} ${from} ${top2 + 8}V${height}`, ...dash }));
+          group.append(svg("path", { d: `M${low} ${height}V${top2 + 8}Q${low} ${top2} ${low + 8} ${top2}H${high - 8}Q${high} ${top2} ${high} ${top2 + 8}V${height}`, ...dash }));
+          if (start < i2 && i2 < last2) group.append(svg("path", { d: `M${from} ${top2}V${height}`, ...dash }));
           for (const chip of chips)
-            if (chip.i > 0 && chip.i < i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
+            if (chip.i > start && chip.i < last2 && chip.i !== i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
         }
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
@@ -26798,11 +26932,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
-        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look, i2)}`));
+        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look, i2)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
     middles(looks2, chips, i2) {
@@ -26817,15 +26951,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return middle;
     }
     span(look, i2) {
-      return look.uniform ? i2 + 0.5 : i2 - look.winner;
+      if (look.uniform) return Math.max(i2 - look.sight[0], look.sight[1] - 1 - i2) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i2 - j))) : i2 - look.winner;
     }
   };
   function end(chips) {
     const last2 = chips.at(-1);
     return last2.left + last2.width;
   }
-  function described2(look, i2) {
-    if (look.uniform) return `all scores are equal: the mean of all ${i2 + 1} positions`;
+  function described2(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -26840,69 +26975,90 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/layers.ts
+  var MOST_NAMED2 = 12;
   var Layers = class {
-    constructor(run2, store, broken = null) {
+    constructor(run2, store, model = null, broken = null) {
       this.run = run2;
       this.store = store;
+      this.model = model;
       this.broken = broken;
-      this.cards = [this.embedding(), ...run2.spec.layers.map((_, l) => this.card(l))];
-      if (broken) broken.invite = () => this.weights[Math.max(1, store.now.layer + 1)].invite();
+      const { layers, labels, loops } = run2.spec;
+      this.typeset = typesetter(run2.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last2]) => new Passes(run2, store, first, last2));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+      if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card), broken && this.unembedding(broken))
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null)
       );
     }
     run;
     store;
+    model;
     broken;
     element;
     /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
     weights = [];
+    typeset;
+    /** The embedding, then the layers. */
     cards;
-    draw(position, layer2) {
-      const i2 = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button: button2, heads, wrote }, n) => {
-        const l = n - 1;
-        card.classList.toggle("chosen", l === layer2);
-        set(button2, { "aria-pressed": l === layer2 ? "true" : "false" });
-        heads.replaceChildren(...this.heads(l, i2));
-        wrote.replaceChildren(...this.wrote(l, i2));
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run: run2 } = this;
+      const i2 = Math.min(position, run2.count - 1);
+      const layer2 = run2.layerOf(chosen);
+      const steps = [-1, ...run2.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer2);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i2));
       });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer2 === run2.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i2));
     }
     /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
-      const button2 = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
-        el("span", { class: "number" }, "0"),
-        "embedding"
-      );
+      const button2 = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button: button2, heads: el("ul"), wrote };
     }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button2 = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
+      return { card, button: button2, heads: el("ul"), wrote };
+    }
+    button(number4, name2, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number4), name2);
+    }
     card(l) {
-      const layer2 = this.run.spec.layers[l];
+      const { run: run2, typeset } = this;
+      const layer2 = run2.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button2 = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
-        el("span", { class: "number" }, String(l + 1)),
-        layer2.name
-      );
-      const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)));
+      const button2 = this.button(String(l + 1), layer2.name, () => run2.stepsWith(this.store.now.layer)[l]);
+      const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
       const called = `layer ${l + 1}`;
-      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, this.run.weights[l] ?? "");
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const equations = this.equations(l);
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...math(layer2.equation)), el("span", { class: "source" }, layer2.source)),
-        el("p", { class: "meaning" }, layer2.meaning),
+        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, layer2.source)),
+        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer2.meaning),
         heads,
         el("div", { class: "bottom" }, wrote, weights.button),
         weights.element
@@ -26920,15 +27076,27 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.weights.push(card);
       return card;
     }
-    heads(l, i2) {
+    /** The equations of the variables that a layer writes, where it has none of its own. */
+    equations(l) {
+      const { model, run: run2 } = this;
+      if (!model || run2.spec.layers[l].equation) return [];
+      const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
+      return written.map(({ name: name2, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name2), ` = ${formula}`));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i2) {
       const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(l, k, i2);
+        const look = this.run.look(step, k, i2);
         const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i2 + 1, "position")}` : look.count > 1 ? `${i2} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
+        const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
         const token3 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || i2 === 0 ? [] : [
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
           fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
             fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
@@ -26936,26 +27104,85 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           ]
         ];
         const n = before + k;
+        const formula = this.pattern(head.claim);
         return el(
           "li",
           { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
           sample(n),
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
           el("span", { class: "where" }, where),
           token3,
           ...facts
         );
       });
     }
-    wrote(l, i2) {
+    wrote(step, i2) {
       const { run: run2 } = this;
       const changed2 = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, l, i2) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * l + 2, i2), i2)))] : []
+        (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
     }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i2) {
+      const { run: run2 } = this;
+      return run2.spec.columns.slice(1).map(({ name: name2 }) => {
+        const due = run2.wrong(name2, i2);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run2.compared(name2, i2) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name2, " = ", el("b", { class: "mono" }, run2.rows.cell(name2, i2)), tick);
+      });
+    }
   };
+  function mark({ card, button: button2 }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button2, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run2, name2) {
+    return typesetter(run2.spec)(run2.spec.labels ? name2 : symbolOf(name2));
+  }
+  var Passes = class {
+    constructor(run2, store, first, last2) {
+      this.run = run2;
+      this.store = store;
+      this.first = first;
+      const button2 = (sign, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign);
+      this.back = button2("‹", "the pass before", -1);
+      this.on = button2("›", "the next pass", 1);
+      const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last2] = loops.find((loop) => loop[0] === this.first);
+      const layer2 = this.run.layerOf(this.store.now.layer);
+      const wanted = layer2 >= first && layer2 <= last2 ? layer2 : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer2, pass] = run2.spec.steps[step];
+    return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   function read3(called, scores, listing) {
     const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
     const button2 = el("button", {
@@ -26973,7 +27200,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var Stream = class {
     constructor(run2, store) {
       this.run = run2;
-      const names = ["the embedding", ...run2.spec.layers.map((layer2, l) => `layer ${l + 1}: ${layer2.name}`)];
+      const names = ["the embedding", ...run2.spec.steps.map(([layer2], step) => `${stepNamed(run2, step)}: ${run2.spec.layers[layer2].name}`)];
       this.choice = el(
         "select",
         { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
@@ -27001,7 +27228,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     draw(position, layer2, raw) {
       const { run: run2 } = this;
       const i2 = Math.min(position, run2.count - 1);
-      this.choice.value = String(layer2);
+      this.choice.value = String(Math.min(layer2, run2.steps - 1));
       this.title.textContent = `at position ${i2}`;
       set(this.raw, { "aria-pressed": String(raw) });
       this.list.replaceChildren(
@@ -27015,7 +27242,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
               "li",
               { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
-              el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+              el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i2)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
@@ -27031,16 +27258,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.model = model;
       this.run = run2;
       this.store = store;
+      const typeset = typesetter(run2.spec);
       const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
-      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
       this.rows = [...first.querySelectorAll("tbody tr")];
       this.element = el(
         "details",
         { class: "panel model-panel" },
         el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
         first,
-        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
     }
     model;
@@ -27050,21 +27278,33 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     rows;
     /** Mark the variables that a layer writes. */
     draw(layer2) {
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer2 + 1));
+      const number4 = this.run.layerOf(layer2) + 1;
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number4));
     }
     /** The button that chooses the layer which writes a variable. */
     writer({ layer: layer2, part }) {
       const name2 = layer2 === 0 ? "embedding" : `layer ${layer2} (${this.run.spec.layers[layer2 - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer2 - 1 }) }, name2);
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer2 - 1] ?? -1 }) }, name2);
     }
   };
-  function table(caption, headings, rows) {
+  function table(caption, headings, rows, typeset) {
     const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
     const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
     const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
-    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
   }
+
+  // src/picture.ts
+  var Picture = class extends Graph {
+    constructor({ name: name2, graph }, buffers, redraw) {
+      super(name2, graph, buffers, redraw);
+      set(this.scroll, { "aria-label": `The ${name2}` });
+    }
+    /** It shows the same at every position. */
+    draw() {
+    }
+  };
 
   // src/rules.ts
   var MOST5 = 40;
@@ -27140,25 +27380,36 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
 
+  // src/sequence/panel.ts
+  function sequencePanel(_spec, _run, _store, _buffers) {
+    return null;
+  }
+
   // src/state.ts
   var Store = class {
-    constructor(last2, layers, start, first = 0, home = layers - 1) {
+    constructor(last2, layers, start, first = 0, home = layers - 1, plays = "positions") {
       this.last = last2;
       this.layers = layers;
       this.first = first;
       this.home = home;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start };
+      this.plays = plays;
+      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
     }
     last;
     layers;
     first;
     home;
+    plays;
     now;
     views = [];
     drawing = false;
     clock = 0;
     owed = 0;
     ended = false;
+    /** The last layer that can be chosen. */
+    get top() {
+      return this.plays === "layers" ? this.layers : this.layers - 1;
+    }
     subscribe(view2) {
       this.views.push(view2);
     }
@@ -27171,7 +27422,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
-      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      next.layer = Math.max(-1, Math.min(this.top, next.layer));
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -27188,9 +27439,18 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
+    /** Move what plays by n, and stop playing. */
+    advance(n) {
+      if (this.plays === "layers") this.set({ layer: this.now.layer + n, playing: false });
+      else this.step(n);
+    }
     toggle() {
-      const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
+      const { playing } = this.now;
+      const again = !playing && (this.plays === "layers" ? { layer: -1 } : { i: this.first });
+      this.set({ playing: !playing, ...again && this.finished ? again : {} });
+    }
+    get finished() {
+      return this.plays === "layers" ? this.now.layer === this.top : this.now.i === this.last;
     }
     draw() {
       this.drawing = false;
@@ -27207,8 +27467,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const whole3 = Math.floor(this.owed);
         if (whole3 > 0) {
           this.owed -= whole3;
-          const i2 = this.now.i + whole3;
-          this.set(i2 >= this.last ? { i: this.last, playing: false } : { i: i2 });
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole3 } : { i: this.now.i + whole3 });
+          if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
       };
@@ -27229,9 +27489,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const { rows } = this.run;
       const i2 = Math.min(position, this.run.count - 1);
       const name2 = rows.text("q", i2);
-      const symbol = rows.text("a", i2);
+      const symbol2 = rows.text("a", i2);
       const state = this.machine.states.findIndex((q) => q.name === name2);
-      const rule = name2 !== null && symbol !== null ? ruleAt(this.machine, name2, symbol) : void 0;
+      const rule = name2 !== null && symbol2 !== null ? ruleAt(this.machine, name2, symbol2) : void 0;
       this.unmark("now");
       this.nodes.get(`s${state}`)?.classList.add("now");
       if (rule) {
@@ -27240,7 +27500,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
       }
       if (name2 === null) this.start()?.classList.add("now");
-      const said2 = name2 === null ? "not started" : rule ? `δ(${name2}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name2}: no rule for ${symbol ?? "⊥"}`;
+      const said2 = name2 === null ? "not started" : rule ? `δ(${name2}, ${symbol2}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name2}: no rule for ${symbol2 ?? "⊥"}`;
       this.caption.textContent = said2;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said2}` });
     }
@@ -27400,10 +27660,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           const text = shortened(whole3, this.limit);
           const due = run2.wrong(name2, i2);
           const compared2 = run2.compared(name2, i2);
-          const mark = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
+          const mark2 = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name2, "data-mark": mark, title: text === whole3 ? null : whole3 },
+            { role: "cell", class: `mono ${mark2}`, "data-column": name2, "data-mark": mark2, title: text === whole3 ? null : whole3 },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
@@ -27432,7 +27692,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     summary() {
       const { spec } = this.run;
       const cells = `${spec.compared.toLocaleString("en")} cells`;
-      if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+      if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
       if (spec.agrees) return `✓ ${cells} compared with the ${spec.reference}, all agree`;
       return `✗ differs from the ${spec.reference} at position ${spec.divergence.position}`;
     }
@@ -27477,7 +27737,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i2 = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plainStory(run2, i2));
+      const plain2 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain2(run2, i2));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -27492,17 +27753,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const start = this.first;
       const cells = [];
       for (let cell = start; cell < start + this.size; cell++) {
-        const symbol = history3.symbol(cell, i2);
+        const symbol2 = history3.symbol(cell, i2);
         const place = cell + run2.spec.lead;
         const unread = i2 < run2.spec.prompt && cell >= 0 && place > i2 && place < run2.spec.prompt;
         cells.push(
           el(
             "div",
             {
-              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh2 ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              class: ["cell", known && cell === h ? "here" : "", symbol2 === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh2 ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
               "data-cell": cell
             },
-            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "symbol mono" }, symbol2 ?? blank),
             el("span", { class: "index" }, String(cell).replace("-", "−"))
           )
         );
@@ -27556,7 +27817,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
@@ -27566,16 +27827,23 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   function verdict(runs2, circuit) {
     return runs2.map((run2) => {
       const { agrees: agrees2 } = run2.spec;
-      const said2 = circuit ? outcome(run2) : ending(run2);
-      const mark = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
+      const said2 = run2.spec.labels ? labelled(run2) : circuit ? outcome(run2) : ending(run2);
+      const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
       const which = runs2.length > 1 ? `${run2.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark, which, said2);
+      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said2);
     });
   }
   function ending(run2) {
     const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+  }
+  function labelled(run2) {
+    const { divergence, columns } = run2.spec;
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    const { name: name2 } = columns[1];
+    const values = Array.from({ length: run2.count }, (_, i2) => run2.rows.cell(name2, i2));
+    return shortened(`${name2} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
   }
   function outcome(run2) {
     const { T, agrees: agrees2, result, divergence } = run2.spec;
@@ -27597,9 +27865,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const divergence = parts2.length ? Math.min(...parts2) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
-    const store = new Store(last2, runs2[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
-    const controls = new Controls(store, root2, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root: root2, signal, store, buffers, machine: data.machine, circuit, several: runs2.length > 1, broken: around.broken ?? null };
+    const store = new Store(last2, runs2[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer2) => stepNamed(runs2[0], layer2) });
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs2.length > 1, broken: around.broken ?? null };
     const changes = around.broken && new ChangesPanel(around.broken);
     scene.broken?.watched(changes ? [() => changes.draw()] : []);
     const views = runs2.map((run2) => view(run2, scene));
@@ -27623,26 +27892,28 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     store.draw();
     return { runs: runs2, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run2, { root: root2, signal, store, buffers, machine, circuit, several, broken }) {
+  function view(run2, { root: root2, signal, store, buffers, data, circuit, several, broken }) {
+    const { machine, sequence, drawing, box } = data;
     const history3 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
     const bits2 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
     const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history3, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run2, store, circuit, description);
-    const layers = new Layers(run2, store, broken);
+    const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
+    const layers = new Layers(run2, store, data.model, broken);
     broken?.watches(...layers.weights.map((card) => () => card.draw()));
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
+    const panel = sequence && sequencePanel(sequence, run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing && !panel ? new Picture(drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
-      graph: graph && graph.element,
+      graph: (panel ?? graph)?.element ?? null,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -27655,7 +27926,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table2]) part.measure();
+        for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
       tape.draw(i2, playing);
@@ -27664,6 +27935,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       layers.draw(i2, layer2);
       stream.draw(i2, layer2, raw);
       graph?.draw(i2);
+      panel?.draw(i2, layer2);
       graph?.follow();
       table2.draw(i2);
     });
@@ -27684,8 +27956,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     };
   }
   function begins(run2) {
-    const { lead, finds, layers } = run2.spec;
-    return lead > 0 && finds ? [run2.turn, finds[0]] : [0, layers.length - 1];
+    const { lead, finds, labels } = run2.spec;
+    if (labels) return [0, run2.steps, "layers"];
+    return lead > 0 && finds ? [run2.turn, finds[0], "positions"] : [0, run2.steps - 1, "positions"];
   }
 
   // src/playground/drawing.ts
@@ -27763,10 +28036,6 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var Result = class {
     constructor(tools, theme3) {
       this.theme = theme3;
-      new MutationObserver(() => {
-        const page = this.shown?.answer.page;
-        if (page && "html" in page) this.frame(page.html, this.shown.answer.name, this.scrolled());
-      }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
       window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
       this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
     }
@@ -27783,25 +28052,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     async show(shown3) {
       const turn = ++this.turn;
       this.fresh();
-      const page = shown3.answer.page;
-      if ("html" in page) {
-        this.leave();
-        const scroll = (shown3.place ?? this.place(shown3))?.scroll ?? 0;
-        this.mounted?.dispose();
-        this.mounted = null;
-        this.verdict.replaceChildren();
-        this.frame(page.html, shown3.answer.name, scroll);
-      } else {
-        const { data, columns } = page;
-        const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
-        if (turn !== this.turn) return;
-        this.leave();
-        const place = shown3.place ?? this.place(shown3);
-        const scroll = shown3.place?.scroll ?? (place ? this.main.scrollTop : 0);
-        this.clear();
-        this.views(data, buffers, Broken.of(data, buffers), place ?? {});
-        this.main.scrollTop = scroll;
-      }
+      const { data, columns } = shown3.answer.page;
+      const dot = (data.machine ?? data.circuit ?? data.drawing)?.graph.dot;
+      const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready(dot, PATIENCE)]);
+      if (turn !== this.turn) return;
+      this.leave();
+      const place = shown3.place ?? this.place(shown3);
+      const scroll = shown3.place?.scroll ?? (place ? this.main.scrollTop : 0);
+      this.clear();
+      this.views(data, buffers, Broken.of(data, buffers), place ?? {});
+      this.main.scrollTop = scroll;
       this.shown = shown3;
     }
     /** Build the views of a run, in which weights can be changed: then they are run again, by a worker, and shown in its place. */
@@ -27826,7 +28086,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           broken.say(text, bad);
         };
         const { box } = data;
-        rerun.begin(wordOf(box, box.word), box.steps === null ? null : Math.min(box.steps, box.most), () => {
+        rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {
         }).finished.then(
           (again) => {
             if (turn !== this.turn) return;
@@ -27844,23 +28104,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Remember where one is. */
     leave() {
-      if (!this.shown) return;
-      const { i: i2, layer: layer2, raw } = this.mounted?.store.now ?? { i: 0, layer: 0, raw: false };
-      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.mounted ? this.main.scrollTop : this.scrolled() };
-    }
-    /** Show a page that is complete, in a frame in which no script runs; the last one stays until it is drawn. */
-    frame(html, name2, scroll) {
-      const before = [...this.main.childNodes];
-      const frame = el("iframe", { class: "whole-page", sandbox: "allow-same-origin", srcdoc: coloured(html), title: `The run of ${name2}` });
-      frame.addEventListener("load", () => {
-        frame.contentWindow?.scrollTo(0, scroll);
-        for (const node of before) node.parentNode?.removeChild(node);
-      }, { once: true });
-      this.main.classList.add("framed");
-      this.main.append(frame);
-    }
-    scrolled() {
-      return this.main.querySelector("iframe")?.contentWindow?.scrollY ?? 0;
+      if (!this.shown || !this.mounted) return;
+      const { i: i2, layer: layer2, raw } = this.mounted.store.now;
+      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.main.scrollTop };
     }
     /** Say that there is no run, and why. */
     nothing(why) {
@@ -27895,14 +28141,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     clear() {
       this.mounted?.dispose();
       this.mounted = null;
-      this.main.classList.remove("framed");
       this.main.replaceChildren();
     }
   };
-  function coloured(html) {
-    const mode = document.documentElement.dataset["theme"];
-    return mode === "light" || mode === "dark" ? html.replace("</head>", `<style>:root{color-scheme:${mode}}</style></head>`) : html;
-  }
   function runs(answer) {
     return answer.page !== null && !answer.diagnostics.some(({ severity }) => severity === "error");
   }
