@@ -46,7 +46,7 @@ export class Box {
       el("label", { for: "live-input" }, "another input"),
       this.input,
       el("datalist", { id: "live-examples" }, ...box.examples.map((word) => el("option", { value: word }))),
-      el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
+      box.tokens ? null : el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
       this.start,
       this.stop,
       this.back,
@@ -91,7 +91,7 @@ export class Box {
     const { value } = this.steps;
     const { most } = this.data.box;
     const limit = value.trim() === "" ? null : Number(value);
-    if (limit === null && this.data.circuit) return null;
+    if (this.data.box.tokens || (limit === null && this.data.circuit)) return null;
     if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
     throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
   }
@@ -99,7 +99,8 @@ export class Box {
   private run(word: string[], maxSteps: number | null): void {
     this.working(true);
     this.say("Running …");
-    this.running = this.rerun.begin(word, maxSteps, (done) => this.say(`Running: ${count(done, "position")} …`));
+    const text = this.data.box.tokens && this.input.value;
+    this.running = this.rerun.begin(word, text, maxSteps, (done) => this.say(`Running: ${count(done, "position")} …`));
     this.running.finished.then((again) => this.finish(again)).catch((error: unknown) => {
       this.working(false);
       this.refuse(error);

@@ -3,7 +3,7 @@
 import type { Broken } from "../broken/broken";
 import type { Buffers, PageData } from "../data";
 import { Circuit } from "../circuit";
-import { count } from "../words";
+import { count, uncompared } from "../words";
 import { type About, aboutOf, type Decoder } from "./decoder";
 import { shelved } from "./document";
 import type { Gates } from "./truth/circuit";
@@ -36,8 +36,8 @@ export class Rerun {
     return null;
   }
 
-  /** Run the weights on a word; progress: called with the number of positions done. */
-  begin(word: string[], maxSteps: number | null, progress: (done: number) => void): { finished: Promise<Again>; stop(): void } {
+  /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+  begin(word: string[], text: string | null, maxSteps: number | null, progress: (done: number) => void): { finished: Promise<Again>; stop(): void } {
     const { data, buffers } = this;
     this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
     const runs = data.runs.map((spec, n) => {
@@ -45,7 +45,7 @@ export class Rerun {
       return { spec, decoder: this.broken?.current ?? right, right, about };
     });
     const begun = performance.now();
-    const running: Running = ordered({ runs, word, maxSteps, gates: gatesOf(data, buffers) }, this.worker(), progress);
+    const running: Running = ordered({ runs, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
     const finished = running.finished.then(({ runs, columns }): Again => {
       const positions = count(runs.reduce((sum, run) => sum + run.count, 0), "position");
       const seconds = ((performance.now() - begun) / 1000).toFixed(2);
@@ -57,8 +57,9 @@ export class Rerun {
 }
 
 /** What a run was compared with, in words. */
-function compared({ agrees, compared, reference, noun, divergence }: PageData["runs"][number]): string {
-  if (agrees === null) return `nothing was compared: there is no ${noun} to compare with`;
+function compared(run: PageData["runs"][number]): string {
+  const { agrees, compared, reference, divergence } = run;
+  if (agrees === null) return `nothing was compared: ${uncompared(run)}`;
   const cells = `${count(compared, "cell")} compared with the ${reference}`;
   return agrees ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence!.position}`;
 }

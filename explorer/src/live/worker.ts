@@ -1,11 +1,11 @@
 // A run in a worker of its own, which can be stopped: the same script as the page's, told what to do by a message.
 
 import { type About, decoderOf, type Decoder } from "./decoder";
-import type { Buffers, Heading, Numbers, RunSpec, SubspaceSpec } from "../data";
+import type { Buffers, Heading, Numbers, RunSpec } from "../data";
 import { documented, Shelf } from "./document";
-import { Recorder } from "./record";
 import { Refused } from "./refusals";
 import { run } from "./run";
+import type { SequenceSpec } from "../sequence/spec";
 import type { Gates } from "./truth/circuit";
 import { truthOf } from "./truth/reference";
 
@@ -13,8 +13,12 @@ import { truthOf } from "./truth/reference";
 export interface Order {
   runs: { spec: RunSpec; decoder: Decoder; right: Decoder; about: About }[];
   word: string[];
+  /** The input as it was written, where that is how a page shows it; null: its tokens are shown. */
+  text: string | null;
+  ends: { before: string[]; after: string[] } | null;
   maxSteps: number | null;
   gates: Gates | null;
+  sequence: SequenceSpec | null;
 }
 
 /** What came out: runs, with their columns. */
@@ -24,18 +28,17 @@ export interface Finished {
 }
 
 /** Carry out an order; progress: called with the number of positions done in all runs. Throws `Refused`. */
-export function carriedOut({ runs, word, maxSteps, gates }: Order, progress: (done: number) => void): Finished {
+export function carriedOut({ runs, word, text, ends, maxSteps, gates, sequence }: Order, progress: (done: number) => void): Finished {
   const shelf = new Shelf();
   let done = 0;
   const made = runs.map(({ spec, decoder, right, about }) => {
-    const { columns, subspaces, layers, live, tape } = spec;
+    const { columns, subspaces, live, tape } = spec;
     const names = columns.map(({ name }: Heading) => name);
-    const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates });
-    const recorder = new Recorder(subspaces as SubspaceSpec[], layers.map(({ heads }) => heads.length));
-    const search = live.claims && { right, about, claims: live.claims };
-    const ran = run({ decoder, columns, readout: live.readout, tape, truth, word, maxSteps, search }, recorder, (positions) => progress(done + positions));
+    const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence });
+    const search = live.claims && !decoder.outputs.length ? { right, about, claims: live.claims } : null;
+    const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends, maxSteps, search }, (positions) => progress(done + positions));
     done += ran.rows.length;
-    return documented(spec, ran, recorder, word, truth?.result() ?? "", shelf);
+    return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
   });
   return { runs: made, columns: shelf.columns };
 }

@@ -28,10 +28,6 @@ export class Result {
     tools: HTMLElement,
     private readonly theme: () => void,
   ) {
-    new MutationObserver(() => {
-      const page = this.shown?.answer.page;
-      if (page && "html" in page) this.frame(page.html, this.shown!.answer.name, this.scrolled());
-    }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
     this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
   }
@@ -40,25 +36,16 @@ export class Result {
   async show(shown: Shown): Promise<void> {
     const turn = ++this.turn;
     this.fresh();
-    const page = shown.answer.page!;
-    if ("html" in page) {
-      this.leave();
-      const scroll = (shown.place ?? this.place(shown))?.scroll ?? 0;
-      this.mounted?.dispose();
-      this.mounted = null;
-      this.verdict.replaceChildren();
-      this.frame(page.html, shown.answer.name, scroll);
-    } else {
-      const { data, columns } = page;
-      const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
-      if (turn !== this.turn) return; // there is a newer one
-      this.leave();
-      const place = shown.place ?? this.place(shown);
-      const scroll = shown.place?.scroll ?? (place ? this.main.scrollTop : 0);
-      this.clear();
-      this.views(data, buffers, Broken.of(data, buffers), place ?? {});
-      this.main.scrollTop = scroll;
-    }
+    const { data, columns } = shown.answer.page!;
+    const dot = (data.machine ?? data.circuit ?? data.drawing)?.graph.dot;
+    const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready(dot, PATIENCE)]);
+    if (turn !== this.turn) return; // there is a newer one
+    this.leave();
+    const place = shown.place ?? this.place(shown);
+    const scroll = shown.place?.scroll ?? (place ? this.main.scrollTop : 0);
+    this.clear();
+    this.views(data, buffers, Broken.of(data, buffers), place ?? {});
+    this.main.scrollTop = scroll;
     this.shown = shown;
   }
 
@@ -84,7 +71,7 @@ export class Result {
         broken.say(text, bad);
       };
       const { box } = data;
-      rerun.begin(wordOf(box, box.word), box.steps === null ? null : Math.min(box.steps, box.most), () => {}).finished.then(
+      rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {}).finished.then(
         (again) => {
           if (turn !== this.turn) return; // another source is shown
           show(again.data, again.buffers, {});
@@ -103,25 +90,9 @@ export class Result {
 
   /** Remember where one is. */
   leave(): void {
-    if (!this.shown) return;
-    const { i, layer, raw } = this.mounted?.store.now ?? { i: 0, layer: 0, raw: false };
-    this.shown.place = { i, layer, raw, scroll: this.mounted ? this.main.scrollTop : this.scrolled() };
-  }
-
-  /** Show a page that is complete, in a frame in which no script runs; the last one stays until it is drawn. */
-  private frame(html: string, name: string, scroll: number): void {
-    const before = [...this.main.childNodes];
-    const frame = el("iframe", { class: "whole-page", sandbox: "allow-same-origin", srcdoc: coloured(html), title: `The run of ${name}` });
-    frame.addEventListener("load", () => {
-      frame.contentWindow?.scrollTo(0, scroll);
-      for (const node of before) node.parentNode?.removeChild(node);
-    }, { once: true });
-    this.main.classList.add("framed");
-    this.main.append(frame);
-  }
-
-  private scrolled(): number {
-    return this.main.querySelector("iframe")?.contentWindow?.scrollY ?? 0;
+    if (!this.shown || !this.mounted) return;
+    const { i, layer, raw } = this.mounted.store.now;
+    this.shown.place = { i, layer, raw, scroll: this.main.scrollTop };
   }
 
   /** Say that there is no run, and why. */
@@ -163,15 +134,8 @@ export class Result {
   private clear(): void {
     this.mounted?.dispose();
     this.mounted = null;
-    this.main.classList.remove("framed");
     this.main.replaceChildren();
   }
-}
-
-/** A page in the colours that are chosen here; it follows the system's setting by itself. */
-function coloured(html: string): string {
-  const mode = document.documentElement.dataset["theme"];
-  return mode === "light" || mode === "dark" ? html.replace("</head>", `<style>:root{color-scheme:${mode}}</style></head>`) : html;
 }
 
 /** Whether an answer has a run that may take the place of the last one. */

@@ -66,7 +66,7 @@ def simulated(truth: TuringTruth) -> PlainData:
     }
 
 
-def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> PlainData:
+def _views(machine: Machine, show: Show, columns: Packer, drawn: bool, _: object) -> PlainData:
     """Return a machine's states, its rules and its graph; unless it is `drawn`, that is left to the page."""
     lines = rule_lines(machine)
     states = {q: n for n, q in enumerate(machine.states)}

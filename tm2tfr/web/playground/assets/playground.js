@@ -162,6 +162,15 @@
     if (last2 < text.length) nodes.push(document.createTextNode(text.slice(last2)));
     return nodes;
   }
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
+  }
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
+  }
+  function uncompared({ noun, reference, live }) {
+    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
+  }
   function symbolOf(name2) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
@@ -199,6 +208,7 @@
   }
   var STOP = "stop";
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token2(text) {
@@ -225,6 +235,16 @@
     if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
+  }
+  function labelledStory(run2, i2) {
+    const { reference, columns } = run2.spec;
+    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name: name2 }, n) => {
+      const due = run2.wrong(name2, i2);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token2(due), ")"];
+      return [n ? ", " : "", token2(name2), " is ", token2(run2.rows.cell(name2, i2)), ...mark2];
+    });
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i2), " has the token ", token2(run2.rows.fed(i2)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
   function plainStory(run2, i2) {
     const { rows } = run2;
@@ -272,9 +292,9 @@
     }
     return [...said2, end2 ? ": the answer is " : ": the next token is ", token2(answer), "."];
   }
-  function ruleAt(machine, state, symbol) {
+  function ruleAt(machine, state, symbol2) {
     const q = machine.states.findIndex(({ name: name2 }) => name2 === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
   }
 
   // src/playground/ask.ts
@@ -315,9 +335,9 @@
   }
   function keep(source) {
     const dirty = isDirty(source);
-    const { id: id2, name: name2, shipped, kind, format, original, input, options } = source;
+    const { id: id2, name: name2, shipped, kind: kind2, format, original, input, options } = source;
     const known = shipped !== null && !dirty;
-    const kept2 = { id: id2, name: name2, shipped, kind, format, original: known ? null : original, text: dirty ? source.state.doc.toString() : null, input, options };
+    const kept2 = { id: id2, name: name2, shipped, kind: kind2, format, original: known ? null : original, text: dirty ? source.state.doc.toString() : null, input, options };
     try {
       localStorage.setItem(PREFIX + id2, JSON.stringify(kept2));
       return true;
@@ -971,10 +991,10 @@
     /**
     @internal
     */
-    constructor(from, to, number3, text) {
+    constructor(from, to, number4, text) {
       this.from = from;
       this.to = to;
-      this.number = number3;
+      this.number = number4;
       this.text = text;
     }
     /**
@@ -1857,10 +1877,10 @@
   }
   var nextID = 0;
   var Facet = class _Facet {
-    constructor(combine, compareInput, compare3, isStatic, enables) {
+    constructor(combine, compareInput, compare4, isStatic, enables) {
       this.combine = combine;
       this.compareInput = compareInput;
-      this.compare = compare3;
+      this.compare = compare4;
       this.isStatic = isStatic;
       this.id = nextID++;
       this.default = combine([]);
@@ -1928,7 +1948,7 @@
     dynamicSlot(addresses) {
       var _a2;
       let getter = this.value;
-      let compare3 = this.facet.compareInput;
+      let compare4 = this.facet.compareInput;
       let id2 = this.id, idx = addresses[id2] >> 1, multi = this.type == 2;
       let depDoc = false, depSel = false, depAddrs = [];
       for (let dep of this.dependencies) {
@@ -1947,7 +1967,7 @@
         update(state, tr) {
           if (depDoc && tr.docChanged || depSel && (tr.docChanged || tr.selection) || ensureAll(state, depAddrs)) {
             let newVal = getter(state);
-            if (multi ? !compareArray(newVal, state.values[idx], compare3) : !compare3(newVal, state.values[idx])) {
+            if (multi ? !compareArray(newVal, state.values[idx], compare4) : !compare4(newVal, state.values[idx])) {
               state.values[idx] = newVal;
               return 1;
             }
@@ -1960,7 +1980,7 @@
             let oldVal = getAddr(oldState, oldAddr);
             if (this.dependencies.every((dep) => {
               return dep instanceof Facet ? oldState.facet(dep) === state.facet(dep) : dep instanceof StateField ? oldState.field(dep, false) == state.field(dep, false) : true;
-            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare3) : compare3(newVal = getter(state), oldVal))) {
+            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare4) : compare4(newVal = getter(state), oldVal))) {
               state.values[idx] = oldVal;
               return 0;
             }
@@ -1976,11 +1996,11 @@
       return this;
     }
   };
-  function compareArray(a, b, compare3) {
+  function compareArray(a, b, compare4) {
     if (a.length != b.length)
       return false;
     for (let i2 = 0; i2 < a.length; i2++)
-      if (!compare3(a[i2], b[i2]))
+      if (!compare4(a[i2], b[i2]))
         return false;
     return true;
   }
@@ -3918,20 +3938,20 @@
     //
     // If a Content Security Policy nonce is provided, it is added to
     // the `<style>` tag generated by the library.
-    static mount(root, modules, options) {
-      let set2 = root[SET], nonce = options && options.nonce;
-      if (!set2) set2 = new StyleSet(root, nonce);
+    static mount(root2, modules, options) {
+      let set2 = root2[SET], nonce = options && options.nonce;
+      if (!set2) set2 = new StyleSet(root2, nonce);
       else if (nonce) set2.setNonce(nonce);
-      set2.mount(Array.isArray(modules) ? modules : [modules], root);
+      set2.mount(Array.isArray(modules) ? modules : [modules], root2);
     }
   };
   var adoptedSet = /* @__PURE__ */ new Map();
   var StyleSet = class {
-    constructor(root, nonce) {
-      let doc2 = root.ownerDocument || root, win = doc2.defaultView;
-      if (!root.head && root.adoptedStyleSheets && win.CSSStyleSheet) {
+    constructor(root2, nonce) {
+      let doc2 = root2.ownerDocument || root2, win = doc2.defaultView;
+      if (!root2.head && root2.adoptedStyleSheets && win.CSSStyleSheet) {
         let adopted = adoptedSet.get(doc2);
-        if (adopted) return root[SET] = adopted;
+        if (adopted) return root2[SET] = adopted;
         this.sheet = new win.CSSStyleSheet();
         adoptedSet.set(doc2, this);
       } else {
@@ -3939,9 +3959,9 @@
         if (nonce) this.styleTag.setAttribute("nonce", nonce);
       }
       this.modules = [];
-      root[SET] = this;
+      root2[SET] = this;
     }
-    mount(modules, root) {
+    mount(modules, root2) {
       let sheet = this.sheet;
       let pos = 0, j = 0;
       let changed2 = false;
@@ -3965,8 +3985,8 @@
         }
       }
       if (sheet) {
-        if (root.adoptedStyleSheets.indexOf(this.sheet) < 0)
-          root.adoptedStyleSheets = [this.sheet, ...root.adoptedStyleSheets];
+        if (root2.adoptedStyleSheets.indexOf(this.sheet) < 0)
+          root2.adoptedStyleSheets = [this.sheet, ...root2.adoptedStyleSheets];
       } else {
         if (changed2) {
           let text = "";
@@ -3974,7 +3994,7 @@
             text += this.modules[i2].getRules() + "\n";
           this.styleTag.textContent = text;
         }
-        let target = root.head || root;
+        let target = root2.head || root2;
         if (this.styleTag.parentNode != target)
           target.insertBefore(this.styleTag, target.firstChild);
       }
@@ -4492,12 +4512,12 @@
   BlockWrapper.prototype.startSide = BlockWrapper.prototype.endSide = -1;
   var isElt = (node) => node.nodeType == 1;
   var isText = (node) => node.nodeType == 3;
-  function getSelection2(root) {
+  function getSelection2(root2) {
     let target;
-    if (root.nodeType == 11) {
-      target = root.getSelection ? root : root.ownerDocument;
+    if (root2.nodeType == 11) {
+      target = root2.getSelection ? root2 : root2.ownerDocument;
     } else {
-      target = root;
+      target = root2;
     }
     return target.getSelection();
   }
@@ -4931,14 +4951,14 @@
     /**
     @internal
     */
-    static find(order, index, level, assoc) {
+    static find(order2, index, level, assoc) {
       let maybe = -1;
-      for (let i2 = 0; i2 < order.length; i2++) {
-        let span = order[i2];
+      for (let i2 = 0; i2 < order2.length; i2++) {
+        let span = order2[i2];
         if (span.from <= index && span.to >= index) {
           if (span.level == level)
             return i2;
-          if (maybe < 0 || (assoc != 0 ? assoc < 0 ? span.from < index : span.to > index : order[maybe].level > span.level))
+          if (maybe < 0 || (assoc != 0 ? assoc < 0 ? span.from < index : span.to > index : order2[maybe].level > span.level))
             maybe = i2;
         }
       }
@@ -5077,7 +5097,7 @@
       }
     }
   }
-  function emitSpans(line, from, to, level, baseLevel, isolates, order) {
+  function emitSpans(line, from, to, level, baseLevel, isolates, order2) {
     let ourType = level % 2 ? 2 : 1;
     if (level % 2 == baseLevel % 2) {
       for (let iCh = from, iI = 0; iCh < to; ) {
@@ -5113,9 +5133,9 @@
               recurse.push(iso);
             } else {
               if (iso.from > iCh)
-                order.push(new BidiSpan(iCh, iso.from, localLevel));
+                order2.push(new BidiSpan(iCh, iso.from, localLevel));
               let dirSwap = iso.direction == LTR != !(localLevel % 2);
-              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order);
+              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order2);
               iCh = iso.to;
             }
             iScan = iso.to;
@@ -5126,9 +5146,9 @@
           }
         }
         if (recurse)
-          emitSpans(line, iCh, iScan, level + 1, baseLevel, recurse, order);
+          emitSpans(line, iCh, iScan, level + 1, baseLevel, recurse, order2);
         else if (iCh < iScan)
-          order.push(new BidiSpan(iCh, iScan, localLevel));
+          order2.push(new BidiSpan(iCh, iScan, localLevel));
         iCh = iScan;
       }
     } else {
@@ -5164,9 +5184,9 @@
               recurse.push(iso);
             } else {
               if (iso.to < iCh)
-                order.push(new BidiSpan(iso.to, iCh, localLevel));
+                order2.push(new BidiSpan(iso.to, iCh, localLevel));
               let dirSwap = iso.direction == LTR != !(localLevel % 2);
-              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order);
+              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order2);
               iCh = iso.from;
             }
             iScan = iso.from;
@@ -5177,19 +5197,19 @@
           }
         }
         if (recurse)
-          emitSpans(line, iScan, iCh, level + 1, baseLevel, recurse, order);
+          emitSpans(line, iScan, iCh, level + 1, baseLevel, recurse, order2);
         else if (iScan < iCh)
-          order.push(new BidiSpan(iScan, iCh, localLevel));
+          order2.push(new BidiSpan(iScan, iCh, localLevel));
         iCh = iScan;
       }
     }
   }
-  function computeSectionOrder(line, level, baseLevel, isolates, from, to, order) {
+  function computeSectionOrder(line, level, baseLevel, isolates, from, to, order2) {
     let outerType = level % 2 ? 2 : 1;
     computeCharTypes(line, from, to, isolates, outerType);
     processBracketPairs(line, from, to, isolates, outerType);
     processNeutrals(from, to, isolates, outerType);
-    emitSpans(line, from, to, level, baseLevel, isolates, order);
+    emitSpans(line, from, to, level, baseLevel, isolates, order2);
   }
   function computeOrder(line, direction, isolates) {
     if (!line)
@@ -5199,15 +5219,15 @@
     if (isolates.length)
       while (line.length > types.length)
         types[types.length] = 256;
-    let order = [], level = direction == LTR ? 0 : 1;
-    computeSectionOrder(line, level, level, isolates, 0, line.length, order);
-    return order;
+    let order2 = [], level = direction == LTR ? 0 : 1;
+    computeSectionOrder(line, level, level, isolates, 0, line.length, order2);
+    return order2;
   }
   function trivialOrder(length) {
     return [new BidiSpan(0, length, 0)];
   }
   var movedOver = "";
-  function moveVisually(line, order, dir, start, forward) {
+  function moveVisually(line, order2, dir, start, forward) {
     var _a2;
     if (!line.length)
       return null;
@@ -5215,20 +5235,20 @@
     if (start.head == line.from && start.assoc < 0) {
       if (!forward)
         return null;
-      startIndex = order[spanI = 0].side(false, dir);
+      startIndex = order2[spanI = 0].side(false, dir);
     } else if (start.head == line.to && start.assoc > 0) {
       if (forward)
         return null;
-      startIndex = order[spanI = order.length - 1].side(true, dir);
+      startIndex = order2[spanI = order2.length - 1].side(true, dir);
     } else {
-      spanI = BidiSpan.find(order, startIndex, (_a2 = start.bidiLevel) !== null && _a2 !== void 0 ? _a2 : -1, start.assoc);
+      spanI = BidiSpan.find(order2, startIndex, (_a2 = start.bidiLevel) !== null && _a2 !== void 0 ? _a2 : -1, start.assoc);
     }
-    let span = order[spanI], spanEnd = span.side(forward, dir);
+    let span = order2[spanI], spanEnd = span.side(forward, dir);
     if (startIndex == spanEnd) {
       let nextI = spanI += forward ? 1 : -1;
-      if (nextI < 0 || nextI >= order.length)
+      if (nextI < 0 || nextI >= order2.length)
         return null;
-      span = order[spanI = nextI];
+      span = order2[spanI = nextI];
       startIndex = span.side(!forward, dir);
       spanEnd = span.side(forward, dir);
     }
@@ -5236,7 +5256,7 @@
     if (nextIndex < span.from || nextIndex > span.to)
       nextIndex = spanEnd;
     movedOver = line.text.slice(Math.min(startIndex, nextIndex), Math.max(startIndex, nextIndex));
-    let nextSpan = spanI == (forward ? order.length - 1 : 0) ? null : order[spanI + (forward ? 1 : -1)];
+    let nextSpan = spanI == (forward ? order2.length - 1 : 0) ? null : order2[spanI + (forward ? 1 : -1)];
     if (nextIndex == spanEnd) {
       if (!nextSpan)
         return forward ? EditorSelection.cursor(line.to, 1) : EditorSelection.cursor(line.from, -1);
@@ -5956,15 +5976,15 @@
     return posA && posB && posB.top < posA.bottom;
   }
   var MarkTile = class _MarkTile extends CompositeTile {
-    constructor(dom, mark) {
+    constructor(dom, mark2) {
       super(dom);
-      this.mark = mark;
+      this.mark = mark2;
     }
     get domAttrs() {
       return this.mark.attrs;
     }
-    static of(mark, dom) {
-      let tile = new _MarkTile(dom || document.createElement(mark.tagName), mark);
+    static of(mark2, dom) {
+      let tile = new _MarkTile(dom || document.createElement(mark2.tagName), mark2);
       if (!dom)
         tile.flags |= 4;
       return tile;
@@ -6068,11 +6088,11 @@
     get overrideDOMText() {
       if (!this.length)
         return Text.empty;
-      let { root } = this;
-      if (!root)
+      let { root: root2 } = this;
+      if (!root2)
         return Text.empty;
       let start = this.posAtStart;
-      return root.view.state.doc.slice(start, start + this.length);
+      return root2.view.state.doc.slice(start, start + this.length);
     }
     destroy() {
       super.destroy();
@@ -6183,9 +6203,9 @@
     }
   };
   var TileBuilder = class {
-    constructor(cache, root, blockWrappers2) {
+    constructor(cache, root2, blockWrappers2) {
       this.cache = cache;
-      this.root = root;
+      this.root = root2;
       this.blockWrappers = blockWrappers2;
       this.curLine = null;
       this.lastBlock = null;
@@ -6225,25 +6245,25 @@
       }
       let head = line;
       for (let i2 = context.marks.length - 1; i2 >= 0; i2--) {
-        let mark = context.marks[i2];
+        let mark2 = context.marks[i2];
         let last2 = head.lastChild;
-        if (last2 instanceof MarkTile && last2.mark.eq(mark.mark)) {
-          if (last2.dom != mark.dom)
-            last2.setDOM(freeNode(mark.dom));
+        if (last2 instanceof MarkTile && last2.mark.eq(mark2.mark)) {
+          if (last2.dom != mark2.dom)
+            last2.setDOM(freeNode(mark2.dom));
           head = last2;
         } else {
-          let { dom } = mark;
-          if (this.cache.reused.get(mark)) {
-            let tile = Tile.get(mark.dom);
+          let { dom } = mark2;
+          if (this.cache.reused.get(mark2)) {
+            let tile = Tile.get(mark2.dom);
             if (tile)
-              dom = freeNode(mark.dom);
+              dom = freeNode(mark2.dom);
           }
-          let nw = MarkTile.of(mark.mark, dom);
+          let nw = MarkTile.of(mark2.mark, dom);
           head.append(nw);
           head = nw;
         }
         this.cache.reused.set(
-          mark,
+          mark2,
           2
           /* Reused.DOM */
         );
@@ -6319,12 +6339,12 @@
       var _a2;
       let parent = this.curLine;
       for (let i2 = marks2.length - 1; i2 >= 0; i2--) {
-        let mark = marks2[i2], last2;
-        if (openStart > 0 && (last2 = parent.lastChild) && last2 instanceof MarkTile && last2.mark.eq(mark)) {
+        let mark2 = marks2[i2], last2;
+        if (openStart > 0 && (last2 = parent.lastChild) && last2 instanceof MarkTile && last2.mark.eq(mark2)) {
           parent = last2;
           openStart--;
         } else {
-          let tile = MarkTile.of(mark, (_a2 = this.cache.find(MarkTile, (m) => m.mark.eq(mark))) === null || _a2 === void 0 ? void 0 : _a2.dom);
+          let tile = MarkTile.of(mark2, (_a2 = this.cache.find(MarkTile, (m) => m.mark.eq(mark2))) === null || _a2 === void 0 ? void 0 : _a2.dom);
           parent.append(tile);
           parent = tile;
           openStart = 0;
@@ -10210,11 +10230,11 @@
       return gaps;
     }
     gapSize(line, from, to, structure) {
-      let fraction = findFraction(structure, to) - findFraction(structure, from);
+      let fraction2 = findFraction(structure, to) - findFraction(structure, from);
       if (this.heightOracle.lineWrapping) {
-        return line.height * fraction;
+        return line.height * fraction2;
       } else {
-        return structure.total * this.heightOracle.charWidth * fraction;
+        return structure.total * this.heightOracle.charWidth * fraction2;
       }
     }
     updateLineGaps(gaps) {
@@ -12040,8 +12060,8 @@
     */
     coordsAtPos(pos, side = 1) {
       this.readMeasured();
-      let line = this.state.doc.lineAt(pos), order = this.bidiSpans(line);
-      let span = order[BidiSpan.find(order, pos - line.from, -1, side)];
+      let line = this.state.doc.lineAt(pos), order2 = this.bidiSpans(line);
+      let span = order2[BidiSpan.find(order2, pos - line.from, -1, side)];
       if (line.length && (pos == line.from && side < 0 || pos == line.to && side > 0) && span.dir != this.textDirectionAt(line.from)) {
         if (pos == line.to) {
           pos = line.from + span.from;
@@ -12130,9 +12150,9 @@
       }
       if (!isolates)
         isolates = getIsolatedRanges(this, line);
-      let order = computeOrder(line.text, dir, isolates);
-      this.bidiCache.push(new CachedOrder(line.from, line.to, dir, isolates, true, order));
-      return order;
+      let order2 = computeOrder(line.text, dir, isolates);
+      this.bidiCache.push(new CachedOrder(line.from, line.to, dir, isolates, true, order2));
+      return order2;
     }
     /**
     Check whether the editor has focus.
@@ -12154,10 +12174,10 @@
     Update the [root](https://codemirror.net/6/docs/ref/##view.EditorViewConfig.root) in which the editor lives. This is only
     necessary when moving the editor's existing DOM to a new window or shadow root.
     */
-    setRoot(root) {
-      if (this._root != root) {
-        this._root = root;
-        this.observer.setWindow((root.nodeType == 9 ? root : root.ownerDocument).defaultView || window);
+    setRoot(root2) {
+      if (this._root != root2) {
+        this._root = root2;
+        this.observer.setWindow((root2.nodeType == 9 ? root2 : root2.ownerDocument).defaultView || window);
         this.mountStyles();
       }
     }
@@ -12339,13 +12359,13 @@
   var MaxBidiLine = 4096;
   var BadMeasure = {};
   var CachedOrder = class _CachedOrder {
-    constructor(from, to, dir, isolates, fresh2, order) {
+    constructor(from, to, dir, isolates, fresh2, order2) {
       this.from = from;
       this.to = to;
       this.dir = dir;
       this.isolates = isolates;
       this.fresh = fresh2;
-      this.order = order;
+      this.order = order2;
     }
     static update(cache, changes) {
       if (changes.empty && !cache.some((c) => c.fresh))
@@ -12741,8 +12761,8 @@
         view2.requestMeasure(this.measureReq);
     }
     setOrder(state) {
-      let pos = 0, order = state.facet(layerOrder);
-      while (pos < order.length && order[pos] != this.layer)
+      let pos = 0, order2 = state.facet(layerOrder);
+      while (pos < order2.length && order2[pos] != this.layer)
         pos++;
       this.dom.style.zIndex = String((this.layer.above ? 150 : -1) - pos);
     }
@@ -14535,9 +14555,9 @@
     }
   });
   var NumberMarker = class extends GutterMarker {
-    constructor(number3) {
+    constructor(number4) {
       super();
-      this.number = number3;
+      this.number = number4;
     }
     eq(other) {
       return this.number == other.number;
@@ -14546,8 +14566,8 @@
       return document.createTextNode(this.number);
     }
   };
-  function formatNumber(view2, number3) {
-    return view2.state.facet(lineNumberConfig).formatNumber(number3, view2.state);
+  function formatNumber(view2, number4) {
+    return view2.state.facet(lineNumberConfig).formatNumber(number4, view2.state);
   }
   var lineNumberGutter = /* @__PURE__ */ activeGutters.compute([lineNumberConfig], (state) => ({
     class: "cm-lineNumbers",
@@ -15505,8 +15525,8 @@
       } else {
         let mount2 = MountedTree.get(scan.tree);
         if (mount2 && mount2.overlay && mount2.overlay[0].from <= pos && mount2.overlay[mount2.overlay.length - 1].to >= pos) {
-          let root = new TreeNode(mount2.tree, mount2.overlay[0].from + scan.from, -1, scan);
-          (layers || (layers = [inner])).push(resolveNode(root, pos, side, false));
+          let root2 = new TreeNode(mount2.tree, mount2.overlay[0].from + scan.from, -1, scan);
+          (layers || (layers = [inner])).push(resolveNode(root2, pos, side, false));
         }
       }
     }
@@ -16376,7 +16396,7 @@
   }
   var ruleNodeProp = new NodeProp({
     combine(a, b) {
-      let cur, root, take;
+      let cur, root2, take;
       while (a || b) {
         if (!a || b && a.depth <= b.depth) {
           take = b;
@@ -16391,10 +16411,10 @@
         if (cur)
           cur.next = copy;
         else
-          root = copy;
+          root2 = copy;
         cur = copy;
       }
-      return root;
+      return root2;
     }
   });
   var Rule = class {
@@ -18166,10 +18186,10 @@
   var nonmatchingMark = /* @__PURE__ */ Decoration.mark({ class: "cm-nonmatchingBracket" });
   function defaultRenderMatch(match) {
     let decorations2 = [];
-    let mark = match.matched ? matchingMark : nonmatchingMark;
-    decorations2.push(mark.range(match.start.from, match.start.to));
+    let mark2 = match.matched ? matchingMark : nonmatchingMark;
+    decorations2.push(mark2.range(match.start.from, match.start.to));
     if (match.end)
-      decorations2.push(mark.range(match.end.from, match.end.to));
+      decorations2.push(mark2.range(match.end.from, match.end.to));
     return decorations2;
   }
   function bracketDeco(state) {
@@ -23910,10 +23930,10 @@
         EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source", "aria-describedby": described3, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
-          let whole2 = false;
+          let whole3 = false;
           const { length } = update.startState.doc;
-          update.changes.iterChanges((from, to) => whole2 ||= length > 0 && from === 0 && to === length, true);
-          changed2(whole2);
+          update.changes.iterChanges((from, to) => whole3 ||= length > 0 && from === 0 && to === length, true);
+          changed2(whole3);
         })
       ];
       this.view = new EditorView({ parent });
@@ -24033,12 +24053,12 @@
         "aria-describedby": "about-input",
         input: () => this.say({ input: this.field.value })
       });
-      const number3 = () => {
+      const number4 = () => {
         const said2 = this.steps.value.trim();
         const { max_steps: _, ...others } = this.chosen.options;
         this.say({ options: /^[1-9]\d*$/.test(said2) ? { ...others, max_steps: Number(said2) } : others });
       };
-      this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number3 });
+      this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number4 });
       this.stepsLabel = el("label", { title: "how many steps a run may take" }, "step limit ", this.steps);
       this.boundary = el(
         "select",
@@ -24083,9 +24103,9 @@
       set(this.field, { "aria-invalid": null });
     }
     /** Show what the server says of it. */
-    answered({ kind, inputs, about_input: about, diagnostics, options }, input) {
+    answered({ kind: kind2, inputs, about_input: about, diagnostics, options }, input) {
       const wrong = diagnostics.some(({ severity }) => severity === "error");
-      this.stepsLabel.hidden = kind === "rasp" || kind === "logic" || kind === "automaton";
+      this.stepsLabel.hidden = kind2 === "rasp" || kind2 === "logic" || kind2 === "automaton";
       if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
       if (this.chosen.input === null && input !== null) this.fill(this.field, input);
       set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });
@@ -24094,8 +24114,8 @@
       if (!inputs.length && wrong) return;
       const now = this.chosen.input ?? input;
       const buttons = inputs.slice(0, MOST).map((each) => {
-        const shown2 = each === "" ? "(empty)" : (each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each).replaceAll(" ", "␣");
-        return el("li", {}, el("button", { type: "button", class: "small mono", title: each, "aria-pressed": String(each === now), click: () => this.say({ input: each }) }, shown2));
+        const shown3 = each === "" ? "(empty)" : (each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each).replaceAll(" ", "␣");
+        return el("li", {}, el("button", { type: "button", class: "small mono", title: each, "aria-pressed": String(each === now), click: () => this.say({ input: each }) }, shown3));
       });
       this.suggestions.replaceChildren(...buttons);
     }
@@ -24167,8 +24187,8 @@
     fill(shipped) {
       this.items = [];
       this.list.replaceChildren(
-        ...GROUPS.flatMap(([kind, title]) => {
-          const members = shipped.filter((source) => source.kind === kind);
+        ...GROUPS.flatMap(([kind2, title]) => {
+          const members = shipped.filter((source) => source.kind === kind2);
           if (!members.length) return [];
           const items = members.map((source) => {
             const button2 = el("button", { type: "button", click: () => this.take(source) }, el("b", {}, source.name), el("span", {}, source.description));
@@ -24296,14 +24316,14 @@
   // src/playground/message.ts
   var Message = class {
     element = el("div", { class: "message", role: "status" });
-    show(text, kind = "bad") {
+    show(text, kind2 = "bad") {
       if (this.element.textContent === text) return;
       const close = el("button", { type: "button", class: "small", "aria-label": "Close this message", click: () => this.clear() }, "×");
-      this.element.replaceChildren(el("p", { class: kind }, text), close);
+      this.element.replaceChildren(el("p", { class: kind2 }, text), close);
     }
     /** Take it away; with a kind, only one of that kind. */
-    clear(kind = "") {
-      if (kind === "" || this.element.querySelector(`p.${kind}`)) this.element.replaceChildren();
+    clear(kind2 = "") {
+      if (kind2 === "" || this.element.querySelector(`p.${kind2}`)) this.element.replaceChildren();
     }
   };
 
@@ -24383,10 +24403,44 @@
       this.format.value = format !== null && TITLES.has(format) ? format : "";
     }
   };
-  function recognised({ kind, format }) {
-    if (kind === "logic") return format === "tl" ? "formula of temporal logic" : "B-RASP or S-RASP program";
-    if (kind === null || kind === "rasp") return kind === null ? "" : NOUNS[kind];
-    return `${NOUNS[kind]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
+  function recognised({ kind: kind2, format }) {
+    if (kind2 === "logic") return format === "tl" ? "formula of temporal logic" : "B-RASP or S-RASP program";
+    if (kind2 === null || kind2 === "rasp") return kind2 === null ? "" : NOUNS[kind2];
+    return `${NOUNS[kind2]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
+  }
+
+  // src/live/refusals.ts
+  var Refused2 = class extends Error {
+    name = "Refused";
+  };
+  function counted(number4, noun) {
+    return `${thousands(number4)} ${noun}${number4 === 1 ? "" : "s"}`;
+  }
+  function thousands(number4) {
+    return number4.toLocaleString("en-US");
+  }
+  function quoted(text) {
+    const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
+    let inside = "";
+    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    return `${mark2}${inside}${mark2}`;
+  }
+  function visible(text) {
+    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  }
+  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
+  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+  function escaped(sign) {
+    if (SHORT[sign]) return SHORT[sign];
+    if (!UNPRINTABLE.test(sign)) return sign;
+    const code2 = sign.codePointAt(0).toString(16);
+    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
+    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
+  }
+
+  // src/live/attention.ts
+  function inSight(mask, position, length) {
+    return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
   }
 
   // src/data.ts
@@ -24451,8 +24505,8 @@
     }
     /** A cell as the table writes it. */
     cell(column2, i2) {
-      const { number: number3, signed } = this.columns.get(column2).heading;
-      if (!number3) return this.text(column2, i2) ?? "⊥";
+      const { number: number4, signed } = this.columns.get(column2).heading;
+      if (!number4) return this.text(column2, i2) ?? "⊥";
       const value = this.number(column2, i2);
       return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
     }
@@ -24485,13 +24539,16 @@
           ])
         )
       );
+      this.steps = spec.steps.length;
       this.weights = spec.layers.map((layer2) => layer2.weights && textAt(buffers, layer2.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name2, place]) => [name2, buffers(place)]));
-      this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, buffers)));
+      this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, spec.count, buffers)));
     }
     spec;
     rows;
     expected;
+    /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+    steps;
     stages;
     seen;
     /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
@@ -24512,8 +24569,33 @@
     ends(i2) {
       return this.spec.stop.includes(this.rows.answer(i2)) || !this.spec.stop.length && this.spec.T !== null && i2 === this.count - 1;
     }
-    look(layer2, head, i2) {
-      return this.seen[layer2][head](i2);
+    /** Where a head of the layer of a step looks from position i. */
+    look(step, head, i2) {
+      const [layer2, pass] = this.spec.steps[step];
+      return this.seen[layer2][head](i2, pass);
+    }
+    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+    attention(step, head, i2) {
+      const { uniform, sight, count: count2, sharers } = this.look(step, head, i2);
+      const weights = new Float64Array(this.count);
+      if (uniform) weights.fill(1 / count2, ...sight);
+      else for (const j of sharers) weights[j] = 1 / count2;
+      return weights;
+    }
+    /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+    layerOf(step) {
+      return step < 0 ? -1 : this.spec.steps[step]?.[0] ?? this.spec.layers.length;
+    }
+    /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+    stepsWith(chosen) {
+      const { steps, loops, layers } = this.spec;
+      const [layer2, pass] = steps[chosen] ?? [-1, 0];
+      const loop = loops.find(([first, last2]) => first <= layer2 && layer2 <= last2) ?? [0, -1];
+      return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+    }
+    /** The number of passes that a layer ran in; 0: no loop runs it. */
+    passes(layer2) {
+      return this.spec.steps.findLast(([each]) => each === layer2)?.[1] ?? 0;
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column2, i2) {
@@ -24542,39 +24624,48 @@
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i2) {
       const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
+      for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
         const column2 = this.stages[s].get(n);
         if (!column2) continue;
-        const number3 = column2.values[i2];
-        if (!subspace.labels) return { number: number3, coordinates: [number3] };
-        const coordinates = column2.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
-        return { number: number3, coordinates };
+        const number4 = column2.values[i2];
+        if (!subspace.labels) return { number: number4, coordinates: [number4] };
+        const coordinates = column2.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number4 ? 1 : 0);
+        return { number: number4, coordinates };
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
     }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer2, i2) {
-      const after = this.value(n, 2 * layer2 + 2, i2).coordinates;
-      if (layer2 < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer2, i2).coordinates;
+    /** Whether a step (-1: the embedding) changed subspace n at position i. */
+    changed(n, step, i2) {
+      if (step >= this.steps) return false;
+      const after = this.value(n, 2 * step + 2, i2).coordinates;
+      if (step < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * step, i2).coordinates;
       return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i2) => ({ uniform: true, winner: 0, count: i2 + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name2) => buffers(head.seen[name2])
-    );
-    return (i2) => ({
-      uniform: i2 > 0 && count2[i2] === i2 + 1,
-      winner: winner[i2],
-      count: count2[i2],
-      score: score[i2],
-      runner: runner[i2],
-      runnerScore: runnerScore[i2],
-      sharers: head.sharers?.[i2] ?? [winner[i2]]
-    });
+  function looks({ mask, seen, sharers }, positions, buffers) {
+    const sight = (i2) => inSight(mask, i2, positions);
+    if (!seen) {
+      return (i2) => {
+        const [start, end2] = sight(i2);
+        return { uniform: true, sight: [start, end2], winner: start, count: end2 - start, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      };
+    }
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name2) => buffers(seen[name2]));
+    return (i2, pass) => {
+      const n = Math.max(0, pass - 1) * positions + i2;
+      const [start, end2] = sight(i2);
+      return {
+        uniform: count2[n] > 1 && count2[n] === end2 - start,
+        sight: [start, end2],
+        winner: winner[n],
+        count: count2[n],
+        score: score[n],
+        runner: runner[n],
+        runnerScore: runnerScore[n],
+        sharers: sharers?.[n] ?? [winner[n]]
+      };
+    };
   }
 
   // src/live/decoder.ts
@@ -24606,7 +24697,7 @@
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name: name2, heads: own, feedForward, ...norms[n] };
     });
-    const loops = spec.loops.map(({ first, last: last3, times: times2, until }) => ({ first, last: last3, times: times2, until: until ? next(1, width) : null }));
+    const loops = spec.loops.map(({ first, last: last3, times: times3, until }) => ({ first, last: last3, times: times3, until: until ? next(1, width) : null }));
     const names = namesOf(aboutOf(spec, buffers));
     const { bos, stop } = spec;
     return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
@@ -24711,45 +24802,254 @@
     }
     /** What a gate makes of the bits that its operands have at position i; null if one has none. */
     computed(net, i2) {
-      const bits = this.circuit.operands(net).map((operand) => this.at(operand, i2));
-      if (bits.some((bit) => bit !== "0" && bit !== "1")) return null;
-      return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
+      const bits2 = this.circuit.operands(net).map((operand) => this.at(operand, i2));
+      if (bits2.some((bit) => bit !== "0" && bit !== "1")) return null;
+      return this.circuit.table(net)[bits2.reduce((index, bit) => 2 * index + Number(bit), 0)];
     }
   };
 
-  // src/live/refusals.ts
-  var Refused2 = class extends Error {
-    name = "Refused";
+  // src/live/truth/atoms.ts
+  var Fraction = class {
+    over;
+    under;
+    constructor(over, under = 1n) {
+      const common = under === 1n ? 1n : gcd(over < 0n ? -over : over, under < 0n ? -under : under) * (under < 0n ? -1n : 1n);
+      [this.over, this.under] = [over / common, under / common];
+    }
   };
-  function counted(number3, noun) {
-    return `${thousands(number3)} ${noun}${number3 === 1 ? "" : "s"}`;
+  var ValueRefused = class extends Error {
+    name = "ValueRefused";
+  };
+  var MOST_BITS = 1 << 16;
+  var MOST_LETTERS = 1 << 20;
+  function gcd(a, b) {
+    while (b) [a, b] = [b, a % b];
+    return a || 1n;
   }
-  function thousands(number3) {
-    return number3.toLocaleString("en-US");
+  function shownAtom(value) {
+    if (typeof value === "string") return value;
+    if (typeof value === "boolean") return value ? "T" : "F";
+    if (typeof value === "bigint") return String(value);
+    return value.under === 1n ? String(value.over) : `${value.over}/${value.under}`;
   }
-  function quoted(text) {
-    const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
-    let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark ? `\\${sign}` : escaped(sign);
-    return `${mark}${inside}${mark}`;
+  function shown2(value) {
+    if (typeof value === "string") return `"${value}"`;
+    if (typeof value === "boolean") return value ? "True" : "False";
+    if (typeof value === "bigint") return String(value);
+    if (value.under === 1n) return `${value.over}.0`;
+    let [digits2, rest] = [0, value.under];
+    while ([0n, 2n, 4n, 5n, 6n, 8n].includes(rest % 10n) && rest > 1n && digits2 < 60) {
+      rest /= gcd(rest, 10n);
+      digits2++;
+    }
+    if (rest !== 1n) return shownAtom(value);
+    const size = value.over < 0n ? -value.over : value.over;
+    const decimal = String(size * 10n ** BigInt(digits2) / value.under).padStart(digits2 + 1, "0");
+    return `${value.over < 0n ? "-" : ""}${decimal.slice(0, -digits2)}.${decimal.slice(-digits2)}`;
   }
-  function visible(text) {
-    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  function kind(value) {
+    if (typeof value === "string") return "text";
+    if (typeof value === "boolean") return "truth value";
+    return typeof value === "bigint" ? "whole number" : "float";
   }
-  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
-  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
-  function escaped(sign) {
-    if (SHORT[sign]) return SHORT[sign];
-    if (!UNPRINTABLE.test(sign)) return sign;
-    const code2 = sign.codePointAt(0).toString(16);
-    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
-    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
+  function refused(word, ...values) {
+    return new ValueRefused(`'${word}' cannot be applied to ${values.map((v) => `the ${kind(v)} ${shown2(v)}`).join(" and ")}`);
   }
+  function whole2(value) {
+    return typeof value === "boolean" ? BigInt(value) : value;
+  }
+  function fraction(value) {
+    return value instanceof Fraction ? value : new Fraction(whole2(value));
+  }
+  function exactly(a, b, wholes, fractions) {
+    if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
+    return wholes(whole2(a), whole2(b));
+  }
+  function two(sign, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign, a, b);
+    return [a, b];
+  }
+  function floored(a, b) {
+    const quotient = a / b;
+    return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient;
+  }
+  function floorOf(a, b) {
+    return floored(a.over * b.under, a.under * b.over);
+  }
+  function isZero(value) {
+    return value instanceof Fraction ? value.over === 0n : !value;
+  }
+  function bits(number4) {
+    const size = number4 < 0n ? -number4 : number4;
+    return size ? size.toString(2).length : 0;
+  }
+  function bounded(value) {
+    const { over, under } = fraction(value);
+    if (bits(over) + bits(under) > MOST_BITS) throw tooManyDigits();
+    return value;
+  }
+  function tooManyDigits() {
+    return new ValueRefused(`the number has more than ${thousands(MOST_BITS)} binary digits`);
+  }
+  function tooLong() {
+    return new ValueRefused(`the text has more than ${thousands(MOST_LETTERS)} characters`);
+  }
+  function letters(text) {
+    let count2 = 0;
+    for (const _ of text) count2++;
+    return count2;
+  }
+  function plus(a, b) {
+    return exactly(a, b, (x, y) => x + y, (x, y) => new Fraction(x.over * y.under + y.over * x.under, x.under * y.under));
+  }
+  function times(a, b) {
+    return exactly(a, b, (x, y) => x * y, (x, y) => new Fraction(x.over * y.over, x.under * y.under));
+  }
+  function negated(a) {
+    return a instanceof Fraction ? new Fraction(-a.over, a.under) : -whole2(a);
+  }
+  function power(a, b) {
+    const [base2, exponent] = two("^", a, b).map(fraction);
+    if (base2.over === 0n && exponent.over < 0n) throw new ValueRefused("division by zero: a power of 0 with a negative exponent");
+    const size = Math.max(bits(base2.over), bits(base2.under));
+    if (size > 1 && BigInt(size) * absolute(exponent.over) > BigInt(MOST_BITS) * exponent.under) throw tooManyDigits();
+    if (exponent.under === 1n) {
+      const made = raised(base2, exponent.over);
+      return a instanceof Fraction || b instanceof Fraction || exponent.over < 0n ? made : made.over;
+    }
+    if (base2.over < 0n) throw new ValueRefused(`${shown2(a)} ^ ${shown2(b)} is not a real number`);
+    const [over, under] = [root(base2.over, exponent.under), root(base2.under, exponent.under)];
+    if (over === null || under === null) throw new ValueRefused(`${shown2(a)} ^ ${shown2(b)} is irrational, and values are exact`);
+    return raised(new Fraction(over, under || 1n), exponent.over);
+  }
+  function raised({ over, under }, exponent) {
+    if (exponent >= 0n) return new Fraction(rise(over, exponent), rise(under, exponent));
+    return new Fraction(rise(under, -exponent), rise(over, -exponent));
+  }
+  function rise(base2, exponent) {
+    if (base2 === 0n || base2 === 1n) return exponent === 0n ? 1n : base2;
+    return base2 === -1n ? exponent % 2n ? -1n : 1n : base2 ** exponent;
+  }
+  function absolute(number4) {
+    return number4 < 0n ? -number4 : number4;
+  }
+  function root(number4, degree) {
+    if (number4 < 2n) return number4;
+    if (degree >= BigInt(bits(number4))) return null;
+    let [low, high] = [0n, 1n << BigInt(bits(number4)) / degree + 1n];
+    while (low < high) {
+      const middle = (low + high) / 2n;
+      if (middle ** degree < number4) low = middle + 1n;
+      else high = middle;
+    }
+    return low ** degree === number4 ? low : null;
+  }
+  function rounded(a) {
+    if (!(a instanceof Fraction)) return whole2(a);
+    const below = floored(a.over, a.under);
+    const twice = 2n * (a.over - below * a.under);
+    if (twice === a.under) return below % 2n === 0n ? below : below + 1n;
+    return twice < a.under ? below : below + 1n;
+  }
+  function equal(a, b) {
+    if (typeof a === "string" || typeof b === "string") return a === b;
+    const [x, y] = [fraction(a), fraction(b)];
+    return x.over === y.over && x.under === y.under;
+  }
+  function order(a, b) {
+    if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
+    const [x, y] = [fraction(a), fraction(b)];
+    const difference = x.over * y.under - y.over * x.under;
+    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+  }
+  function byCodePoint(a, b) {
+    const [x, y] = [[...a], [...b]];
+    for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
+    return x.length - y.length;
+  }
+  function compare2(sign, holds) {
+    return (a, b) => {
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign, a, b);
+      return holds(order(a, b));
+    };
+  }
+  function truthy(value) {
+    return typeof value === "string" ? value !== "" : !isZero(value);
+  }
+  function number3(word, of) {
+    return (a) => {
+      if (typeof a === "string") throw refused(word, a);
+      return of(a);
+    };
+  }
+  var UNARY = {
+    not: (a) => !truthy(a),
+    neg: number3("-", negated),
+    pos: number3("+", (a) => a instanceof Fraction ? a : whole2(a)),
+    round: number3("round", rounded),
+    indicator: (a) => truthy(a) ? 1n : 0n
+  };
+  var BINARY = {
+    "+": (a, b) => {
+      if (typeof a === "string" && typeof b === "string") {
+        if (letters(a) + letters(b) > MOST_LETTERS) throw tooLong();
+        return a + b;
+      }
+      return plus(...two("+", a, b));
+    },
+    "-": (a, b) => {
+      const [x, y] = two("-", a, b);
+      return plus(x, negated(y));
+    },
+    "*": (a, b) => {
+      const [text, count2] = typeof a === "string" ? [a, b] : [b, a];
+      if (typeof text !== "string") return bounded(times(...two("*", a, b)));
+      if (typeof count2 === "string" || count2 instanceof Fraction) throw refused("*", a, b);
+      const many = whole2(count2) < 0n ? 0n : whole2(count2);
+      if (BigInt(letters(text)) * many > BigInt(MOST_LETTERS)) throw tooLong();
+      return text ? text.repeat(Number(many)) : "";
+    },
+    "/": (a, b) => {
+      const [x, y] = two("/", a, b).map(fraction);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return new Fraction(x.over * y.under, x.under * y.over);
+    },
+    "//": (a, b) => {
+      const [x, y] = two("//", a, b);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return exactly(x, y, floored, (p, q) => new Fraction(floorOf(p, q)));
+    },
+    "%": (a, b) => {
+      const [x, y] = two("%", a, b);
+      if (isZero(y)) throw new ValueRefused("remainder of a division by zero");
+      return exactly(
+        x,
+        y,
+        (p, q) => p - q * floored(p, q),
+        (p, q) => fraction(plus(p, negated(times(q, floorOf(p, q)))))
+      );
+    },
+    "^": power,
+    "==": equal,
+    "<": compare2("<", (order2) => order2 < 0),
+    "<=": compare2("<=", (order2) => order2 <= 0),
+    ">": compare2(">", (order2) => order2 > 0),
+    ">=": compare2(">=", (order2) => order2 >= 0),
+    and: (a, b) => truthy(a) && truthy(b),
+    or: (a, b) => truthy(a) || truthy(b)
+  };
+  var RELATIONS = { ...BINARY, "!=": (a, b) => !equal(a, b) };
 
   // src/live/document.ts
   function shelved(columns, { at }) {
     return at < 0 ? columns[-1 - at] : null;
   }
+
+  // src/live/overflow.ts
+  var MOST_POSITIONS = 2 ** 31;
+
+  // src/live/dense.ts
+  var ONE = Float64Array.of(1);
 
   // src/live/python.ts
   function repr(value) {
@@ -24761,13 +25061,13 @@
     return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
   }
   function pointed(text, most, short = false) {
-    const [mantissa, power] = text.split("e");
-    const exponent = Number(power);
+    const [mantissa, power2] = text.split("e");
+    const exponent = Number(power2);
     const sign = mantissa.startsWith("-") ? "-" : "";
     let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
     if (exponent < -4 || exponent >= most) {
-      const fraction = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
     }
     if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
     digits2 = digits2.padEnd(exponent + 1, "0");
@@ -24775,17 +25075,11 @@
     return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
   }
 
-  // src/live/overflow.ts
-  var MOST_POSITIONS = 2 ** 31;
-
-  // src/live/dense.ts
-  var ONE = Float64Array.of(1);
-
   // src/broken/cause.ts
   var SLACK = 8 * Number.EPSILON;
 
   // src/live/worker.ts
-  function ordered(order, worker, progress) {
+  function ordered(order2, worker, progress) {
     const stop = () => worker.terminate();
     const finished = new Promise((resolve, reject) => {
       worker.addEventListener("message", ({ data }) => {
@@ -24799,7 +25093,7 @@
         reject(new Error(event.message || "this browser starts no worker here"));
       });
     });
-    worker.postMessage(order);
+    worker.postMessage(order2);
     return { finished, stop };
   }
   function weightsOf({ decoder }, buffers) {
@@ -24829,8 +25123,8 @@
       }
       return null;
     }
-    /** Run the weights on a word; progress: called with the number of positions done. */
-    begin(word, maxSteps, progress) {
+    /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+    begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
       const runs2 = data.runs.map((spec, n) => {
@@ -24838,7 +25132,7 @@
         return { spec, decoder: this.broken?.current ?? right, right, about };
       });
       const begun = performance.now();
-      const running = ordered({ runs: runs2, word, maxSteps, gates: gatesOf(data, buffers) }, this.worker(), progress);
+      const running = ordered({ runs: runs2, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
       const finished = running.finished.then(({ runs: runs3, columns }) => {
         const positions = count(runs3.reduce((sum, run2) => sum + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
@@ -24848,8 +25142,9 @@
       return { finished, stop: () => running.stop() };
     }
   };
-  function compared({ agrees: agrees2, compared: compared2, reference, noun, divergence }) {
-    if (agrees2 === null) return `nothing was compared: there is no ${noun} to compare with`;
+  function compared(run2) {
+    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
     const cells = `${count(compared2, "cell")} compared with the ${reference}`;
     return agrees2 ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence.position}`;
   }
@@ -25018,8 +25313,8 @@
     if (rows.size === 1 || columns.size === 1) {
       const short = columns.size === 1;
       try {
-        const number3 = read2(short ? rows : columns, text.trim());
-        return short ? [number3, 0] : [0, number3];
+        const number4 = read2(short ? rows : columns, text.trim());
+        return short ? [number4, 0] : [0, number4];
       } catch (error) {
         if (!text.includes(",")) throw error;
       }
@@ -25043,9 +25338,9 @@
     if (named >= 0) return named;
     const most = size > 1 ? `a number from 0 to ${thousands(size - 1)}` : "the number 0";
     if (/^\d+$/.test(text)) {
-      const number3 = Number(text);
-      if (number3 < size) return number3;
-      throw new Refused2(`there is no ${noun} ${number3}: use ${most}`);
+      const number4 = Number(text);
+      if (number4 < size) return number4;
+      throw new Refused2(`there is no ${noun} ${number4}: use ${most}`);
     }
     if (!names.length) throw new Refused2(`${quoted(text)} is not a ${noun}: use ${most}`);
     const [close] = near(text, names, 1);
@@ -25116,9 +25411,9 @@
     const tensors = tensorsOf(decoder, JSON.parse(about).sparse);
     const digest = await digestOf(about, tensors);
     const metadata = `${about.slice(0, -1)}, "digest": "${digest}"}`;
-    const order = [...tensors].sort(([a, x], [b, y]) => x.dtype === y.dtype ? compare2(a, b) : x.dtype === "I64" ? -1 : 1);
+    const order2 = [...tensors].sort(([a, x], [b, y]) => x.dtype === y.dtype ? compare3(a, b) : x.dtype === "I64" ? -1 : 1);
     let end2 = 0;
-    const entries = order.map(([name2, { dtype, shape, bytes }]) => {
+    const entries = order2.map(([name2, { dtype, shape, bytes }]) => {
       const start = end2;
       end2 += bytes.length;
       return `${JSON.stringify(name2)}:{"dtype":"${dtype}","shape":[${shape.join(",")}],"data_offsets":[${start},${end2}]}`;
@@ -25127,7 +25422,7 @@
     header += " ".repeat((8 - header.length % 8) % 8);
     const size = new Uint8Array(8);
     new DataView(size.buffer).setBigUint64(0, BigInt(header.length), true);
-    return joined([size, new TextEncoder().encode(header), ...order.map(([, { bytes }]) => bytes)]);
+    return joined([size, new TextEncoder().encode(header), ...order2.map(([, { bytes }]) => bytes)]);
   }
   function tensorsOf(decoder, sparse) {
     const found = /* @__PURE__ */ new Map();
@@ -25150,7 +25445,7 @@
   async function digestOf(about, tensors) {
     const encoder = new TextEncoder();
     const parts2 = [encoder.encode(sorted(about))];
-    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare2(a, b))) parts2.push(encoder.encode(`
+    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare3(a, b))) parts2.push(encoder.encode(`
 ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 `), bytes);
     if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
@@ -25166,7 +25461,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     return found;
   }
-  function compare2(a, b) {
+  function compare3(a, b) {
     const [x, y] = [[...a], [...b]];
     const n = x.findIndex((sign, k) => sign !== y[k]);
     if (n < 0) return x.length - y.length;
@@ -25189,7 +25484,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       at++;
       if (token3 === "[") return `[${parts2.map(([, each]) => each).join(",")}]`;
       const named = parts2.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
-      return `{${named.sort(([a], [b]) => compare2(a, b)).map(([, each]) => each).join(",")}}`;
+      return `{${named.sort(([a], [b]) => compare3(a, b)).map(([, each]) => each).join(",")}}`;
     };
     return value();
   }
@@ -25320,6 +25615,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var MOST_NAMED = 8;
   var BLOCK_BYTES = 64;
   function wordOf(box, text) {
+    if (box.tokens) return labelledWord(box, box.tokens, text);
     const signs = [...text];
     if (box.circuit) return [...bitsOf(box, text)];
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
@@ -25330,35 +25626,57 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const first = signs.findIndex((sign) => !known.has(sign));
     if (first < 0) return;
     const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
-    const shown2 = near2.map((sign) => visible(sign) === sign ? sign : "�").join("");
+    const shown3 = near2.map((sign) => visible(sign) === sign ? sign : "�").join("");
     const marks2 = near2.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
     throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
-  ${shown2}
+  ${shown3}
   ${marks2}`);
+  }
+  function tokensOf(text) {
+    if (text.startsWith("[")) {
+      try {
+        const found = JSON.parse(text);
+        if (Array.isArray(found) && found.length && found.every((token3) => ["string", "number"].includes(typeof token3))) return found.map(String);
+      } catch {
+      }
+    }
+    return [...text];
+  }
+  function labelledWord({ name: name2, most }, { before, after, alphabet, about }, text) {
+    const word = tokensOf(text);
+    if (about && !word.length) throw new Refused2(about.empty);
+    const wrong = about ? word.findIndex((token3) => !alphabet.includes(token3)) : -1;
+    if (about && wrong >= 0) {
+      const [start, middle, end2] = about.unknown;
+      throw new Refused2(`${start}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
+    }
+    const many = before.length + word.length + after.length;
+    if (many > most) throw new Refused2(`${name2}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+    return word;
   }
   function bitsOf({ name: name2, circuit }, text) {
     const { inputs, encoding, buses } = circuit;
-    const bits = text.trim();
-    const refused = (what, remedy) => new Refused2(`input of ${name2}: ${what}: ${remedy}`);
+    const bits2 = text.trim();
+    const refused2 = (what, remedy) => new Refused2(`input of ${name2}: ${what}: ${remedy}`);
     const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
     const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
-    if (bits.length === inputs && /^[01]*$/.test(bits)) return bits;
+    if (bits2.length === inputs && /^[01]*$/.test(bits2)) return bits2;
     if (encoding) return padded(text);
-    if (/^[01]*$/.test(bits)) throw refused(`${counted(bits.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
-    const parts2 = bits.split(SEPARATORS);
-    if (parts2.length !== buses.length) throw refused(`${counted(parts2.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    if (/^[01]*$/.test(bits2)) throw refused2(`${counted(bits2.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
+    const parts2 = bits2.split(SEPARATORS);
+    if (parts2.length !== buses.length) throw refused2(`${counted(parts2.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
     const found = new Array(inputs).fill("0");
     buses.forEach((bus, n) => {
       const part = parts2[n];
       const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
-      const number3 = NUMBER2.exec(part);
-      if (!number3) throw refused(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
-      const digits2 = number3[1] ? `0x${number3[1]}` : number3[2] ? `0b${number3[2]}` : number3[3];
+      const number4 = NUMBER2.exec(part);
+      if (!number4) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
+      const digits2 = number4[1] ? `0x${number4[1]}` : number4[2] ? `0b${number4[2]}` : number4[3];
       const value = BigInt(digits2);
       const width = bus.bits.length;
-      if (value >> BigInt(width)) throw refused(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
+      if (value >> BigInt(width)) throw refused2(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
       bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
     });
     return found.join("");
@@ -25368,8 +25686,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (digits2 === void 0) return new TextEncoder().encode(text);
     if (digits2.length % 2) {
       const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
-      const shown2 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
-      const what = `${shown2} has ${counted(digits2.length, "digit")} after 0x`;
+      const shown3 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+      const what = `${shown3} has ${counted(digits2.length, "digit")} after 0x`;
       throw new Refused2(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
     }
     return Uint8Array.from(digits2.match(/../g), (pair2) => parseInt(pair2, 16));
@@ -25393,10 +25711,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var FEW = 40;
   var MOST_OUTPUTS = 64;
   var BitsPanel = class {
-    constructor(bits, store) {
-      this.bits = bits;
+    constructor(bits2, store) {
+      this.bits = bits2;
       this.store = store;
-      [this.circuit, this.run] = [bits.circuit, bits.run];
+      [this.circuit, this.run] = [bits2.circuit, bits2.run];
       this.heads = this.run.spec.layers.flatMap((layer2, l) => layer2.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
       const { inputs } = this.circuit.spec;
       this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
@@ -25447,9 +25765,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
     }
     cell(net, i2, looks2) {
-      const { bits, circuit, store } = this;
-      const bit = bits.known(net, i2);
-      const wrong = bit !== null && net <= i2 + 1 ? bits.wrong(net) : void 0;
+      const { bits: bits2, circuit, store } = this;
+      const bit = bits2.known(net, i2);
+      const wrong = bit !== null && net <= i2 + 1 ? bits2.wrong(net) : void 0;
       const state = net === i2 ? "now" : net === circuit.answered(i2) ? "answered" : net > i2 ? "unread" : "";
       const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
       const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
@@ -25474,30 +25792,30 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** What happens at a position, in a sentence or two. */
     happens(i2) {
-      const { bits, circuit, run: run2 } = this;
+      const { bits: bits2, circuit, run: run2 } = this;
       const token3 = (text) => el("b", { class: "mono" }, text);
       const answer = run2.rows.answer(i2);
       const gate = circuit.answered(i2);
       const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run2.rows.fed(i2)), ". "];
       if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
       const operands = circuit.operands(gate);
-      const values = operands.map((operand) => bits.at(operand, i2) ?? "?").join(", ");
-      const due = bits.computed(gate, i2);
+      const values = operands.map((operand) => bits2.at(operand, i2) ?? "?").join(", ");
+      const due = bits2.computed(gate, i2);
       const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
       if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
       return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
     }
     drawOutputs(i2) {
-      const { circuit, bits } = this;
+      const { circuit, bits: bits2 } = this;
       const { outputs } = circuit.spec;
-      const shown2 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
-        const bit = bits.at(net, i2);
-        const wrong = bit === null ? void 0 : bits.wrong(net);
+      const shown3 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
+        const bit = bits2.at(net, i2);
+        const wrong = bit === null ? void 0 : bits2.wrong(net);
         const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
         return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name2 }, `${name2} = `, el("b", { class: "mono" }, bit ?? "·"), says);
       });
-      const rest = outputs.length - shown2.length;
-      this.outputs.replaceChildren(...shown2, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
+      const rest = outputs.length - shown3.length;
+      this.outputs.replaceChildren(...shown3, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
     }
     /** What came out, at the end. */
     ending() {
@@ -25547,13 +25865,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   var vectorOf = (path, matrix) => new Map(weightsOf2(path, matrix).map((weight) => [weight.row, weight]));
   var sourced = (text, source) => [text, source && `[${source}]`].filter(Boolean).join(" ");
-  function layerListing(decoder, about, number3) {
-    const layer2 = decoder.layers[number3 - 1];
-    const { name: name2, meaning, source, heads, feed_forward: said2 } = about.layers[number3 - 1];
+  function layerListing(decoder, about, number4) {
+    const layer2 = decoder.layers[number4 - 1];
+    const { name: name2, meaning, source, heads, feed_forward: said2 } = about.layers[number4 - 1];
     const { directions } = decoder.names;
-    const path = `layers.${number3}`;
+    const path = `layers.${number4}`;
     const told = sourced(meaning, source);
-    const lines2 = [[plain(name2 ? `layer ${number3}: ${name2}` : `layer ${number3}`)]];
+    const lines2 = [[plain(name2 ? `layer ${number4}: ${name2}` : `layer ${number4}`)]];
     if (told) lines2.push([plain(`  ${told}`)]);
     lines2.push(...normed(decoder, layer2.attentionNorm, "attention", `${path}.attention_norm`, "  "));
     layer2.heads.forEach((head, k) => {
@@ -25619,7 +25937,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var ChangesPanel = class {
     constructor(broken) {
       this.broken = broken;
-      const button2 = (name2, click, kind = "") => el("button", { type: "button", class: `small ${kind}`, click }, name2);
+      const button2 = (name2, click, kind2 = "") => el("button", { type: "button", class: `small ${kind2}`, click }, name2);
       this.run = button2("Run", () => broken.start(), "go");
       this.run.id = "changes-run";
       const undone = () => {
@@ -25677,10 +25995,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Where the clipboard is not to be had, show what would be in it. */
     show(text) {
-      const shown2 = el("pre", { tabindex: 0, class: "python" }, text);
+      const shown3 = el("pre", { tabindex: 0, class: "python" }, text);
       this.element.querySelector(".python")?.remove();
-      this.element.append(shown2);
-      getSelection()?.selectAllChildren(shown2);
+      this.element.append(shown3);
+      getSelection()?.selectAllChildren(shown3);
       this.broken.say("This browser gives no clipboard: copy the lines below.");
     }
     async save() {
@@ -25700,13 +26018,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+  var keys = (graph, layers) => [
+    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
     ["g", `enlarge the ${graph} to the whole window, and back`],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
@@ -25716,29 +26034,32 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     ["?", "show these keys"]
   ];
   var Controls = class {
-    constructor(store, root, signal, settings) {
+    constructor(store, root2, signal, settings) {
       this.store = store;
-      this.root = root;
+      this.root = root2;
       this.settings = settings;
       const { last: last2 } = store;
-      const button2 = (name2, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name2, title: name2, click: act }, icon(path));
+      const layers = store.plays === "layers";
+      const button2 = (name2, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name2, title: name2, click: act }, icon(path));
       this.play = button2("Play", PLAY, () => store.toggle(), "play");
       this.slider = el("input", { type: "range", min: store.first, max: last2, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
       this.jump = el("input", { type: "number", min: 0, max: last2, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
       this.jump.style.width = `${String(last2).length + 4}ch`;
       this.speed = el(
         "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
         ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
       );
       this.element = el(
         "nav",
         { class: "controls", "aria-label": "Playing" },
-        button2("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button2("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        button2(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
+        button2(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
         this.play,
-        button2("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button2("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last2, playing: false }), "wide-only"),
+        button2(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+        button2(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+        layers ? this.stage : null,
+        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
         this.slider,
         el("label", { class: "jump" }, this.jump, ` of ${last2.toLocaleString("en")}`),
         this.speed
@@ -25747,7 +26068,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         "dialog",
         { class: "help", "aria-label": "Keys" },
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
         el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
       );
       store.subscribe((now) => this.draw(now));
@@ -25764,13 +26085,15 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     jump;
     speed;
     play;
+    stage = el("span", { class: "stage", "aria-live": "off" });
     timer = 0;
     draw(now) {
       this.slider.value = String(now.i);
       set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
       if (document.activeElement !== this.jump) this.jump.value = String(now.i);
       this.speed.value = String(now.speed);
-      const name2 = now.playing ? "Pause" : "Play";
+      this.stage.textContent = this.settings.stage(now.layer);
+      const name2 = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
       set(this.play, { "aria-label": name2, title: name2, "data-playing": String(now.playing) });
       set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
       clearTimeout(this.timer);
@@ -25794,12 +26117,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
     turn(by) {
-      const stages = this.store.layers + 1;
+      const stages = this.store.top + 2;
       this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
       requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
     action(event) {
-      const { store, root } = this;
+      const { store, root: root2 } = this;
       const { divergence, theme: theme3 } = this.settings;
       const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
       const actions = {
@@ -25817,21 +26140,21 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         "=": faster(1),
         "-": faster(-1),
         j: () => this.jump.select(),
-        g: () => root.querySelector("[data-enlarges]")?.click(),
+        g: () => root2.querySelector("[data-enlarges]")?.click(),
         r: () => store.set({ raw: !store.now.raw }),
         t: () => theme3?.(),
         "?": () => this.help.showModal()
       };
-      if (root.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
+      if (root2.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
       if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
       return actions[event.key];
     }
   };
-  function leavesFocus(root, signal) {
+  function leavesFocus(root2, signal) {
     const prevent = (event) => {
       if (event.target.closest("button")) event.preventDefault();
     };
-    root.addEventListener("mousedown", prevent, signal ? { signal } : {});
+    root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
   }
   function fromAddress() {
     const said2 = new URLSearchParams(location.hash.slice(1));
@@ -25976,10 +26299,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (!drawing) return;
       const { clientWidth, clientHeight } = this.scroll;
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
-      const whole2 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
-      const readable = whole2 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole2;
-      this.scale = this.zoom === "whole" ? whole2 : this.zoom === "auto" ? readable : Math.max(whole2, Math.min(this.zoom, MOST3));
-      this.partly = this.scale > whole2;
+      const whole3 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
+      const readable = whole3 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole3;
+      this.scale = this.zoom === "whole" ? whole3 : this.zoom === "auto" ? readable : Math.max(whole3, Math.min(this.zoom, MOST3));
+      this.partly = this.scale > whole3;
       this.followed = null;
       this.scroll.classList.toggle("partly", this.partly);
       set(this.smaller, { disabled: !this.partly });
@@ -25989,7 +26312,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Take the marks off all nodes and edges. */
     unmark(...marks2) {
-      for (const mark of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
+      for (const mark2 of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
     }
     zoomTo(zoom) {
       this.zoom = zoom;
@@ -26031,11 +26354,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var RADIUS = 6.5;
   var DEPTH = 2;
   var CircuitGraph = class extends Graph {
-    constructor(bits, buffers, redraw) {
-      const { graph } = bits.circuit.spec;
+    constructor(bits2, buffers, redraw) {
+      const { graph } = bits2.circuit.spec;
       super("circuit", graph, buffers, redraw);
-      this.bits = bits;
-      this.circuit = bits.circuit;
+      this.bits = bits2;
+      this.circuit = bits2.circuit;
       this.drawn = graph.none === void 0;
       if (!this.drawn) {
         this.element.querySelector(".zooming")?.remove();
@@ -26051,8 +26374,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     list = el("ul", { class: "cone mono" });
     drawn;
     draw(position) {
-      const { bits, circuit } = this;
-      const i2 = Math.min(position, bits.run.count - 1);
+      const { bits: bits2, circuit } = this;
+      const i2 = Math.min(position, bits2.run.count - 1);
       const gate = circuit.answered(i2);
       const said2 = gate === null ? `the input ${circuit.name(i2)} is given` : this.line(gate, i2);
       if (this.drawn) this.mark(i2, gate);
@@ -26061,19 +26384,19 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said2}` });
     }
     mark(i2, gate) {
-      const { bits, circuit } = this;
+      const { bits: bits2, circuit } = this;
       this.unmark("now", "operand", "zero", "one", "bad");
       for (const [name2, node] of this.nodes) {
         const net = this.net(name2);
-        const bit = bits.at(net, i2);
+        const bit = bits2.at(net, i2);
         const corner = this.corner(name2, node);
         corner.lastChild.textContent = bit ?? "";
         if (bit === null) continue;
         for (const part of [node, corner]) part.classList.add(bit === "1" ? "one" : "zero");
-        if (bits.wrong(net) !== void 0) node.classList.add("bad");
+        if (bits2.wrong(net) !== void 0) node.classList.add("bad");
       }
       for (const [name2, edges] of this.edges) {
-        const bit = bits.at(this.net(name2.split("->")[0]), i2);
+        const bit = bits2.at(this.net(name2.split("->")[0]), i2);
         if (bit !== null) for (const edge of edges) edge.classList.add(bit === "1" ? "one" : "zero");
       }
       if (gate === null) {
@@ -26088,8 +26411,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** The net of a node, which is one itself or an output: `n3`, `y0`. */
     net(name2) {
-      const number3 = Number(name2.slice(1));
-      return name2.startsWith("y") ? this.circuit.spec.outputs[number3][1] : number3;
+      const number4 = Number(name2.slice(1));
+      return name2.startsWith("y") ? this.circuit.spec.outputs[number4][1] : number4;
     }
     /** The place for a bit, at the corner of a node. */
     corner(name2, node) {
@@ -26100,19 +26423,19 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
       const [x, y] = [Math.max(...xs), Math.min(...ys)];
       const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
-      const mark = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
-      node.parentNode.append(mark);
-      this.marks.set(name2, mark);
-      return mark;
+      const mark2 = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark2);
+      this.marks.set(name2, mark2);
+      return mark2;
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i2) {
-      const { bits, circuit } = this;
-      const bit = bits.at(net, i2) ?? "?";
+      const { bits: bits2, circuit } = this;
+      const bit = bits2.at(net, i2) ?? "?";
       if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
-      const found = circuit.operands(net).map((operand) => bits.at(operand, i2) ?? "?");
+      const found = circuit.operands(net).map((operand) => bits2.at(operand, i2) ?? "?");
       const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
-      const due = bits.computed(net, i2);
+      const due = bits2.computed(net, i2);
       const said2 = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
       return `${circuit.said(net)}${values} = ${said2}`;
     }
@@ -26169,7 +26492,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The length of the longest symbol. */
     widest() {
       let longest = this.blank.length;
-      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
       return longest;
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
@@ -26194,10 +26517,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
     }
-    write(cell, at, symbol) {
+    write(cell, at, symbol2) {
       const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
       writes.at.push(at);
-      writes.symbol.push(symbol);
+      writes.symbol.push(symbol2);
       this.writes.set(cell, writes);
     }
   };
@@ -26205,10 +26528,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   // src/broken/card.ts
   var WeightsCard = class {
     /** number: 0 is the embedding, one more than the last layer the unembedding; called: what it is called; before: what stands above the listing. */
-    constructor(broken, number3, called, before) {
+    constructor(broken, number4, called, before) {
       this.broken = broken;
-      this.number = number3;
-      const id2 = `weight-${number3}`;
+      this.number = number4;
+      const id2 = `weight-${number4}`;
       this.field = el("input", { type: "text", class: "mono", id: id2, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": `${id2}-hint ${id2}-error`, placeholder: this.example() });
       this.run = el("button", { type: "button", class: "small go", id: `${id2}-run`, click: () => broken.start() }, "Run");
       this.error = el("p", { class: "weight-error", role: "alert", id: `${id2}-error` });
@@ -26226,8 +26549,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       );
       set(this.listing, { "aria-label": `the weights of ${called}` });
       this.element = el("div", { class: "weights", hidden: true }, ...before, form2, this.listing);
-      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number3)) }, "weights");
-      if (broken.open.has(number3)) this.toggle(true);
+      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number4)) }, "weights");
+      if (broken.open.has(number4)) this.toggle(true);
     }
     broken;
     number;
@@ -26274,7 +26597,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const { broken } = this;
       const place = placeText(broken.right, weight, this.number);
       const change = broken.changeOf(weight);
-      const term = (shown2, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown2);
+      const term = (shown3, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown3);
       if (!change) return [before ?? "", term(text, weight.value)];
       const old = broken.old(weight);
       return [
@@ -26341,12 +26664,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run2, store, circuit, description = null) {
+    constructor(run2, store, circuit, description = null, ends = []) {
       this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
+      this.ends = ends;
+      this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run2.spec);
       this.heads = run2.spec.layers.flatMap(
         (layer2, l) => layer2.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
@@ -26354,13 +26681,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: layer2 }) }, sample(n), el("b", {}, label), el("span", {}, ...math(name2))))
+          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run2.stepsWith(store.now.layer)[layer2] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name2))))
         )
       );
       this.element = el(
         "section",
-        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -26369,11 +26696,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     store;
     circuit;
     description;
+    ends;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -26386,13 +26716,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     draw(position, layer2) {
       const { run: run2 } = this;
       const i2 = Math.min(position, run2.count - 1);
-      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(l, head, i2));
+      const steps = run2.stepsWith(layer2);
+      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i2));
       const chips = this.layOut(i2, looks2);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
       for (const chip of chips) {
-        if (chip.i > before + 1 && chip.i <= i2) items.push(this.omitted(before, chip));
+        if (chip.i > before + 1 && this.gaps(chip.i, i2)) items.push(this.omitted(before, chip));
         items.push(this.chip(chip, i2));
         before = chip.i;
       }
@@ -26400,26 +26731,36 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i2, looks2, chips, width, layer2);
-      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+      this.drawArcs(i2, looks2, chips, width, run2.layerOf(layer2));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i2);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i2) {
+      return this.labels ? this.run.count : i2 + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i2) {
+      return this.labels || n <= i2;
     }
     shown(i2, now) {
       return shortened(this.token(i2, now), this.limit);
     }
     token(i2, now) {
-      return i2 > now ? this.run.rows.answer(now) : this.run.rows.fed(i2);
+      return i2 > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i2);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i2, looks2) {
       const { room } = this;
       this.limit = Infinity;
-      const chosen = /* @__PURE__ */ new Set([i2, i2 + 1]);
+      const chosen = new Set(this.labels ? [0, i2, this.run.count - 1] : [i2, i2 + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i2)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
+      for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
-        const all = this.placed(Array.from({ length: i2 + 2 }, (_, n) => n), i2);
+        const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
         if (end(all) <= room) return this.written(all);
       }
       this.sizes = WIDE2;
@@ -26442,7 +26783,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         chips = more;
       }
       const { lead } = this.run.spec;
-      for (const n of [0, ...Array.from({ length: Math.min(i2, MOST4) }, (_, k) => i2 - 1 - k)]) {
+      const near2 = Array.from({ length: MOST4 }, (_, k) => this.labels ? [i2 - 1 - k, i2 + 1 + k] : [i2 - 1 - k]).flat();
+      for (const n of [0, ...near2.filter((each) => each >= 0 && each < this.total(i2))]) {
         if (chosen.has(n) || n < (i2 < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i2);
         if (end(more) > room) break;
@@ -26466,12 +26808,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     placed(positions, i2) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.shown(n, i2).length * this.scale * lettering;
-      const width = (n) => Math.max(least, text(n) + around) + (n > i2 ? arrow : 0);
+      const long = (n) => Math.max(this.shown(n, i2).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i2 && !this.labels ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i2) left += this.widthOmitted(n - before - 1);
+        if (n > before + 1 && this.gaps(n, i2)) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
@@ -26486,10 +26828,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     omitted(before, next) {
       const missing = next.i - before - 1;
       const said2 = `${count(missing, "more position")}, not shown`;
-      const number3 = missing.toLocaleString("en");
+      const number4 = missing.toLocaleString("en");
       const item = el("li", { class: "omitted", title: said2 });
       item.append(
-        el("span", { class: "more", "aria-hidden": "true" }, number3, el("br"), "more"),
+        el("span", { class: "more", "aria-hidden": "true" }, number4, el("br"), "more"),
         el("span", { class: "said" }, said2)
       );
       const width = this.widthOmitted(missing);
@@ -26498,8 +26840,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return item;
     }
     chip({ i: i2, left, width }, now) {
-      const { run: run2, store } = this;
-      const kind = i2 > now ? "next" : i2 === now ? "now" : i2 < run2.spec.prompt ? "prompt" : run2.generated(i2) ? "made" : "bos";
+      const { store } = this;
+      const kind2 = this.kind(i2, now);
       const net = this.circuit && (i2 <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i2) : null;
       const text = this.token(i2, now);
       const rule = this.description?.lookup(now)?.found;
@@ -26508,30 +26850,51 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         "button",
         {
           type: "button",
-          class: `chip ${kind} mono${looked}`,
+          class: `chip ${kind2} mono${looked}`,
           "aria-current": i2 === now ? "step" : null,
-          "aria-label": (i2 > now ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "aria-label": (i2 > now && !this.labels ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i2,
           title: net ?? (this.shown(i2, now) === text ? null : text),
           click: () => store.set({ i: i2, playing: false })
         },
         this.shown(i2, now)
       );
-      const item = el("li", {}, button2, el("span", { class: "index" }, i2 > now ? "answer" : String(i2)));
-      if (i2 > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered2 = !this.labels && i2 > now;
+      const item = el("li", {}, button2, el("span", { class: "index" }, answered2 ? "answer" : String(i2)), this.labels ? this.answerOf(i2, now) : null);
+      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
+    }
+    kind(i2, now) {
+      const { run: run2 } = this;
+      if (i2 === now) return "now";
+      if (this.labels) return this.ends.includes(run2.rows.fed(i2)) ? "bos" : "given";
+      if (i2 > now) return "next";
+      return i2 < run2.spec.prompt ? "prompt" : run2.generated(i2) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i2) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i2);
+    }
+    answerOf(i2, now) {
+      const { run: run2 } = this;
+      const { name: name2 } = run2.spec.columns[1];
+      const due = run2.wrong(name2, i2);
+      const text = this.answer(i2);
+      const said2 = `${name2}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i2 === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said2 }, shortened(text, this.limit));
     }
     drawArcs(i2, looks2, chips, width, layer2) {
       const middle = this.middles(looks2, chips, i2);
       const here = middle.get(i2);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
-      const order = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
+      const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
       const height = LANE * (looks2.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
       const drawn = looks2.map((look, n) => {
-        const lift = LANE * order.indexOf(n) + LOWEST;
+        const lift = LANE * order2.indexOf(n) + LOWEST;
         const { label, name: name2, layer: l } = this.heads[n];
         const top2 = height - lift;
         const from = here + (n - (looks2.length - 1) / 2) * 5;
@@ -26540,7 +26903,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           class: `arc hue${n % 7}${l === layer2 ? " chosen" : ""}`,
           "data-head": label,
           "data-from": i2,
-          "data-to": look.uniform ? `0..${i2}` : look.sharers.join(" "),
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
           "data-score": look.uniform ? "" : String(look.score),
           "data-runner": look.runner < 0 ? "" : look.runner,
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
@@ -26549,11 +26912,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
         const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top2];
+        const [start, last2] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start === i2 ? from : edge(start), last2 === i2 ? from : edge(last2)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top2];
         if (look.uniform) {
-          group.append(svg("path", { d: `M${first} ${height}V${top2 + 8}Q${first} ${top2} ${first + 8} ${top2}H${from - 8}Q${from} ${top2} ${from} ${top2 + 8}V${height}`, ...dash }));
+          group.append(svg("path", { d: `M${low} ${height}V${top2 + 8}Q${low} ${top2} ${low + 8} ${top2}H${high - 8}Q${high} ${top2} ${high} ${top2 + 8}V${height}`, ...dash }));
+          if (start < i2 && i2 < last2) group.append(svg("path", { d: `M${from} ${top2}V${height}`, ...dash }));
           for (const chip of chips)
-            if (chip.i > 0 && chip.i < i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
+            if (chip.i > start && chip.i < last2 && chip.i !== i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
         }
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
@@ -26566,11 +26932,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
-        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look, i2)}`));
+        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look, i2)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
     middles(looks2, chips, i2) {
@@ -26585,15 +26951,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return middle;
     }
     span(look, i2) {
-      return look.uniform ? i2 + 0.5 : i2 - look.winner;
+      if (look.uniform) return Math.max(i2 - look.sight[0], look.sight[1] - 1 - i2) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i2 - j))) : i2 - look.winner;
     }
   };
   function end(chips) {
     const last2 = chips.at(-1);
     return last2.left + last2.width;
   }
-  function described2(look, i2) {
-    if (look.uniform) return `all scores are equal: the mean of all ${i2 + 1} positions`;
+  function described2(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -26608,69 +26975,90 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/layers.ts
+  var MOST_NAMED2 = 12;
   var Layers = class {
-    constructor(run2, store, broken = null) {
+    constructor(run2, store, model = null, broken = null) {
       this.run = run2;
       this.store = store;
+      this.model = model;
       this.broken = broken;
-      this.cards = [this.embedding(), ...run2.spec.layers.map((_, l) => this.card(l))];
-      if (broken) broken.invite = () => this.weights[Math.max(1, store.now.layer + 1)].invite();
+      const { layers, labels, loops } = run2.spec;
+      this.typeset = typesetter(run2.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last2]) => new Passes(run2, store, first, last2));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+      if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card), broken && this.unembedding(broken))
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null)
       );
     }
     run;
     store;
+    model;
     broken;
     element;
     /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
     weights = [];
+    typeset;
+    /** The embedding, then the layers. */
     cards;
-    draw(position, layer2) {
-      const i2 = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button: button2, heads, wrote }, n) => {
-        const l = n - 1;
-        card.classList.toggle("chosen", l === layer2);
-        set(button2, { "aria-pressed": l === layer2 ? "true" : "false" });
-        heads.replaceChildren(...this.heads(l, i2));
-        wrote.replaceChildren(...this.wrote(l, i2));
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run: run2 } = this;
+      const i2 = Math.min(position, run2.count - 1);
+      const layer2 = run2.layerOf(chosen);
+      const steps = [-1, ...run2.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer2);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i2));
       });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer2 === run2.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i2));
     }
     /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
-      const button2 = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
-        el("span", { class: "number" }, "0"),
-        "embedding"
-      );
+      const button2 = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button: button2, heads: el("ul"), wrote };
     }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button2 = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
+      return { card, button: button2, heads: el("ul"), wrote };
+    }
+    button(number4, name2, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number4), name2);
+    }
     card(l) {
-      const layer2 = this.run.spec.layers[l];
+      const { run: run2, typeset } = this;
+      const layer2 = run2.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button2 = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
-        el("span", { class: "number" }, String(l + 1)),
-        layer2.name
-      );
-      const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score)));
+      const button2 = this.button(String(l + 1), layer2.name, () => run2.stepsWith(this.store.now.layer)[l]);
+      const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
       const called = `layer ${l + 1}`;
-      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, this.run.weights[l] ?? "");
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const equations = this.equations(l);
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...math(layer2.equation)), el("span", { class: "source" }, layer2.source)),
-        el("p", { class: "meaning" }, layer2.meaning),
+        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, layer2.source)),
+        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer2.meaning),
         heads,
         el("div", { class: "bottom" }, wrote, weights.button),
         weights.element
@@ -26688,15 +27076,27 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.weights.push(card);
       return card;
     }
-    heads(l, i2) {
+    /** The equations of the variables that a layer writes, where it has none of its own. */
+    equations(l) {
+      const { model, run: run2 } = this;
+      if (!model || run2.spec.layers[l].equation) return [];
+      const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
+      return written.map(({ name: name2, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name2), ` = ${formula}`));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i2) {
       const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(l, k, i2);
+        const look = this.run.look(step, k, i2);
         const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i2 + 1, "position")}` : look.count > 1 ? `${i2} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
+        const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
         const token3 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || i2 === 0 ? [] : [
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
           fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
             fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
@@ -26704,26 +27104,85 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           ]
         ];
         const n = before + k;
+        const formula = this.pattern(head.claim);
         return el(
           "li",
           { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
           sample(n),
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
           el("span", { class: "where" }, where),
           token3,
           ...facts
         );
       });
     }
-    wrote(l, i2) {
+    wrote(step, i2) {
       const { run: run2 } = this;
       const changed2 = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, l, i2) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * l + 2, i2), i2)))] : []
+        (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
     }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i2) {
+      const { run: run2 } = this;
+      return run2.spec.columns.slice(1).map(({ name: name2 }) => {
+        const due = run2.wrong(name2, i2);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run2.compared(name2, i2) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name2, " = ", el("b", { class: "mono" }, run2.rows.cell(name2, i2)), tick);
+      });
+    }
   };
+  function mark({ card, button: button2 }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button2, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run2, name2) {
+    return typesetter(run2.spec)(run2.spec.labels ? name2 : symbolOf(name2));
+  }
+  var Passes = class {
+    constructor(run2, store, first, last2) {
+      this.run = run2;
+      this.store = store;
+      this.first = first;
+      const button2 = (sign, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign);
+      this.back = button2("‹", "the pass before", -1);
+      this.on = button2("›", "the next pass", 1);
+      const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last2] = loops.find((loop) => loop[0] === this.first);
+      const layer2 = this.run.layerOf(this.store.now.layer);
+      const wanted = layer2 >= first && layer2 <= last2 ? layer2 : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer2, pass] = run2.spec.steps[step];
+    return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   function read3(called, scores, listing) {
     const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
     const button2 = el("button", {
@@ -26741,7 +27200,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var Stream = class {
     constructor(run2, store) {
       this.run = run2;
-      const names = ["the embedding", ...run2.spec.layers.map((layer2, l) => `layer ${l + 1}: ${layer2.name}`)];
+      const names = ["the embedding", ...run2.spec.steps.map(([layer2], step) => `${stepNamed(run2, step)}: ${run2.spec.layers[layer2].name}`)];
       this.choice = el(
         "select",
         { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
@@ -26769,7 +27228,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     draw(position, layer2, raw) {
       const { run: run2 } = this;
       const i2 = Math.min(position, run2.count - 1);
-      this.choice.value = String(layer2);
+      this.choice.value = String(Math.min(layer2, run2.steps - 1));
       this.title.textContent = `at position ${i2}`;
       set(this.raw, { "aria-pressed": String(raw) });
       this.list.replaceChildren(
@@ -26783,7 +27242,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
               "li",
               { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
-              el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+              el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i2)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
@@ -26799,16 +27258,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.model = model;
       this.run = run2;
       this.store = store;
+      const typeset = typesetter(run2.spec);
       const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
-      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
       this.rows = [...first.querySelectorAll("tbody tr")];
       this.element = el(
         "details",
         { class: "panel model-panel" },
         el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
         first,
-        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
     }
     model;
@@ -26818,21 +27278,33 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     rows;
     /** Mark the variables that a layer writes. */
     draw(layer2) {
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer2 + 1));
+      const number4 = this.run.layerOf(layer2) + 1;
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number4));
     }
     /** The button that chooses the layer which writes a variable. */
     writer({ layer: layer2, part }) {
       const name2 = layer2 === 0 ? "embedding" : `layer ${layer2} (${this.run.spec.layers[layer2 - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer2 - 1 }) }, name2);
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer2 - 1] ?? -1 }) }, name2);
     }
   };
-  function table(caption, headings, rows) {
+  function table(caption, headings, rows, typeset) {
     const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
     const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
     const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
-    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
   }
+
+  // src/picture.ts
+  var Picture = class extends Graph {
+    constructor({ name: name2, graph }, buffers, redraw) {
+      super(name2, graph, buffers, redraw);
+      set(this.scroll, { "aria-label": `The ${name2}` });
+    }
+    /** It shows the same at every position. */
+    draw() {
+    }
+  };
 
   // src/rules.ts
   var MOST5 = 40;
@@ -26840,7 +27312,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     constructor(description, store) {
       this.description = description;
       this.store = store;
-      const { run: run2, rules, tape, number: number3 } = description;
+      const { run: run2, rules, tape, number: number4 } = description;
       const { lead, prompt } = run2.spec;
       if (tape !== null) this.list.append(el("li", {}, this.token(0)));
       for (const rule of rules) {
@@ -26851,7 +27323,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const symbols = Array.from({ length: Math.min(prompt - lead, MOST5) }, (_, n) => this.token(lead + n));
       const more = prompt - lead - symbols.length;
       this.list.append(el("li", { class: "prompt-word" }, ...symbols, more > 0 ? el("span", { class: "meaning" }, `and ${more} more`) : null, this.token(prompt)));
-      set(this.said, { class: `lookup hue${number3 % 7}` });
+      set(this.said, { class: `lookup hue${number4 % 7}` });
       const told = `${count(rules.length, "rule")} in ${count(lead, "token")}, then the input`;
       this.element = el(
         "section",
@@ -26887,16 +27359,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     token(i2) {
       const text = this.description.run.rows.fed(i2);
-      const kind = i2 >= this.description.run.spec.lead ? "symbol" : "";
+      const kind2 = i2 >= this.description.run.spec.lead ? "symbol" : "";
       const act = () => this.store.set({ i: i2, playing: false });
-      const button2 = el("button", { type: "button", class: `prompt-token mono ${kind}`, "data-token": i2, "aria-label": `position ${i2}: ${text}`, title: `position ${i2}`, click: act }, text);
+      const button2 = el("button", { type: "button", class: `prompt-token mono ${kind2}`, "data-token": i2, "aria-label": `position ${i2}: ${text}`, title: `position ${i2}`, click: act }, text);
       this.tokens.set(i2, button2);
       return button2;
     }
     says(lookup) {
-      const { label, number: number3 } = this.description;
+      const { label, number: number4 } = this.description;
       if (!lookup) return ["The machine has no state yet: no rule is looked up."];
-      return [sample(number3), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
+      return [sample(number4), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
     }
     /** Bring what is marked into view, in the list alone: the page stays where it is. */
     show(lookup, i2) {
@@ -26908,25 +27380,36 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
 
+  // src/sequence/panel.ts
+  function sequencePanel(_spec, _run, _store, _buffers) {
+    return null;
+  }
+
   // src/state.ts
   var Store = class {
-    constructor(last2, layers, start, first = 0, home = layers - 1) {
+    constructor(last2, layers, start, first = 0, home = layers - 1, plays = "positions") {
       this.last = last2;
       this.layers = layers;
       this.first = first;
       this.home = home;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start };
+      this.plays = plays;
+      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
     }
     last;
     layers;
     first;
     home;
+    plays;
     now;
     views = [];
     drawing = false;
     clock = 0;
     owed = 0;
     ended = false;
+    /** The last layer that can be chosen. */
+    get top() {
+      return this.plays === "layers" ? this.layers : this.layers - 1;
+    }
     subscribe(view2) {
       this.views.push(view2);
     }
@@ -26939,7 +27422,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
-      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      next.layer = Math.max(-1, Math.min(this.top, next.layer));
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -26956,9 +27439,18 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
+    /** Move what plays by n, and stop playing. */
+    advance(n) {
+      if (this.plays === "layers") this.set({ layer: this.now.layer + n, playing: false });
+      else this.step(n);
+    }
     toggle() {
-      const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
+      const { playing } = this.now;
+      const again = !playing && (this.plays === "layers" ? { layer: -1 } : { i: this.first });
+      this.set({ playing: !playing, ...again && this.finished ? again : {} });
+    }
+    get finished() {
+      return this.plays === "layers" ? this.now.layer === this.top : this.now.i === this.last;
     }
     draw() {
       this.drawing = false;
@@ -26972,11 +27464,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         if (!this.now.playing) return;
         this.owed += Math.max(0, time - this.clock) / 1e3 * this.now.speed;
         this.clock = time;
-        const whole2 = Math.floor(this.owed);
-        if (whole2 > 0) {
-          this.owed -= whole2;
-          const i2 = this.now.i + whole2;
-          this.set(i2 >= this.last ? { i: this.last, playing: false } : { i: i2 });
+        const whole3 = Math.floor(this.owed);
+        if (whole3 > 0) {
+          this.owed -= whole3;
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole3 } : { i: this.now.i + whole3 });
+          if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
       };
@@ -26997,9 +27489,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const { rows } = this.run;
       const i2 = Math.min(position, this.run.count - 1);
       const name2 = rows.text("q", i2);
-      const symbol = rows.text("a", i2);
+      const symbol2 = rows.text("a", i2);
       const state = this.machine.states.findIndex((q) => q.name === name2);
-      const rule = name2 !== null && symbol !== null ? ruleAt(this.machine, name2, symbol) : void 0;
+      const rule = name2 !== null && symbol2 !== null ? ruleAt(this.machine, name2, symbol2) : void 0;
       this.unmark("now");
       this.nodes.get(`s${state}`)?.classList.add("now");
       if (rule) {
@@ -27008,7 +27500,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
       }
       if (name2 === null) this.start()?.classList.add("now");
-      const said2 = name2 === null ? "not started" : rule ? `δ(${name2}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name2}: no rule for ${symbol ?? "⊥"}`;
+      const said2 = name2 === null ? "not started" : rule ? `δ(${name2}, ${symbol2}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name2}: no rule for ${symbol2 ?? "⊥"}`;
       this.caption.textContent = said2;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said2}` });
     }
@@ -27164,14 +27656,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i2)),
         this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i2)),
         ...run2.spec.columns.map(({ name: name2 }) => {
-          const whole2 = run2.rows.cell(name2, i2);
-          const text = shortened(whole2, this.limit);
+          const whole3 = run2.rows.cell(name2, i2);
+          const text = shortened(whole3, this.limit);
           const due = run2.wrong(name2, i2);
           const compared2 = run2.compared(name2, i2);
-          const mark = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
+          const mark2 = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name2, "data-mark": mark, title: text === whole2 ? null : whole2 },
+            { role: "cell", class: `mono ${mark2}`, "data-column": name2, "data-mark": mark2, title: text === whole3 ? null : whole3 },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
@@ -27200,7 +27692,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     summary() {
       const { spec } = this.run;
       const cells = `${spec.compared.toLocaleString("en")} cells`;
-      if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+      if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
       if (spec.agrees) return `✓ ${cells} compared with the ${spec.reference}, all agree`;
       return `✗ differs from the ${spec.reference} at position ${spec.divergence.position}`;
     }
@@ -27245,7 +27737,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i2 = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plainStory(run2, i2));
+      const plain2 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain2(run2, i2));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -27260,17 +27753,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const start = this.first;
       const cells = [];
       for (let cell = start; cell < start + this.size; cell++) {
-        const symbol = history3.symbol(cell, i2);
+        const symbol2 = history3.symbol(cell, i2);
         const place = cell + run2.spec.lead;
         const unread = i2 < run2.spec.prompt && cell >= 0 && place > i2 && place < run2.spec.prompt;
         cells.push(
           el(
             "div",
             {
-              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh2 ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              class: ["cell", known && cell === h ? "here" : "", symbol2 === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh2 ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
               "data-cell": cell
             },
-            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "symbol mono" }, symbol2 ?? blank),
             el("span", { class: "index" }, String(cell).replace("-", "−"))
           )
         );
@@ -27284,9 +27777,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.head.replaceChildren(bubble);
       this.head.style.setProperty("--at", String(h - start));
       this.keepInside(bubble, (h - start + 0.5) * this.cell);
-      const shown2 = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
+      const shown3 = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
       set(this.cells.parentElement, {
-        "aria-label": `Tape from cell ${start}: ${shown2}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
+        "aria-label": `Tape from cell ${start}: ${shown3}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
       });
     }
     /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */
@@ -27324,7 +27817,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
@@ -27334,16 +27827,23 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   function verdict(runs2, circuit) {
     return runs2.map((run2) => {
       const { agrees: agrees2 } = run2.spec;
-      const said2 = circuit ? outcome(run2) : ending(run2);
-      const mark = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
+      const said2 = run2.spec.labels ? labelled(run2) : circuit ? outcome(run2) : ending(run2);
+      const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
       const which = runs2.length > 1 ? `${run2.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark, which, said2);
+      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said2);
     });
   }
   function ending(run2) {
     const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+  }
+  function labelled(run2) {
+    const { divergence, columns } = run2.spec;
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    const { name: name2 } = columns[1];
+    const values = Array.from({ length: run2.count }, (_, i2) => run2.rows.cell(name2, i2));
+    return shortened(`${name2} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
   }
   function outcome(run2) {
     const { T, agrees: agrees2, result, divergence } = run2.spec;
@@ -27356,7 +27856,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/page.ts
   var SCROLLBAR = 20;
-  function mount(root, data, buffers, around = {}) {
+  function mount(root2, data, buffers, around = {}) {
     const ended = new AbortController();
     const { signal } = ended;
     const runs2 = data.runs.map((spec) => new Run(spec, buffers));
@@ -27365,9 +27865,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const divergence = parts2.length ? Math.min(...parts2) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
-    const store = new Store(last2, runs2[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
-    const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs2.length > 1, broken: around.broken ?? null };
+    const store = new Store(last2, runs2[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer2) => stepNamed(runs2[0], layer2) });
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs2.length > 1, broken: around.broken ?? null };
     const changes = around.broken && new ChangesPanel(around.broken);
     scene.broken?.watched(changes ? [() => changes.draw()] : []);
     const views = runs2.map((run2) => view(run2, scene));
@@ -27375,42 +27876,44 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const model = data.model && new ModelPanel(data.model, runs2[0], store);
     store.subscribe(({ layer: layer2 }) => model?.draw(layer2));
     const children = [changes?.element, ...notices(runs2, store, data.searched ?? null), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
-    root.replaceChildren(...children.filter((child) => child != null));
+    root2.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs2, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
-    resized.observe(root);
+    resized.observe(root2);
     addEventListener("resize", () => store.set({}), { signal });
-    leavesFocus(root, signal);
+    leavesFocus(root2, signal);
     signal.addEventListener("abort", () => {
       resized.disconnect();
       store.end();
-      root.replaceChildren();
+      root2.replaceChildren();
       around.verdict?.replaceChildren();
     });
     store.set({});
     store.draw();
     return { runs: runs2, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run2, { root, signal, store, buffers, machine, circuit, several, broken }) {
+  function view(run2, { root: root2, signal, store, buffers, data, circuit, several, broken }) {
+    const { machine, sequence, drawing, box } = data;
     const history3 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
-    const bits = circuit && new Bits(circuit, run2);
+    const bits2 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
-    const tape = bits ? new BitsPanel(bits, store) : new Tape(run2, machine, history3, description);
+    const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history3, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run2, store, circuit, description);
-    const layers = new Layers(run2, store, broken);
+    const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
+    const layers = new Layers(run2, store, data.model, broken);
     broken?.watches(...layers.weights.map((card) => () => card.draw()));
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
-    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
+    const panel = sequence && sequencePanel(sequence, run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing && !panel ? new Picture(drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
-      graph: graph && graph.element,
+      graph: (panel ?? graph)?.element ?? null,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -27418,12 +27921,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       table: table2.element,
       stream: stream.element
     });
-    let [width, whole2] = [0, 0];
+    let [width, whole3] = [0, 0];
     store.subscribe(({ i: i2, layer: layer2, raw, playing }) => {
-      if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole2 !== innerWidth) {
-        [width, whole2] = [root.offsetWidth, innerWidth];
+      if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
+        [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table2]) part.measure();
+        for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
       tape.draw(i2, playing);
@@ -27432,6 +27935,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       layers.draw(i2, layer2);
       stream.draw(i2, layer2, raw);
       graph?.draw(i2);
+      panel?.draw(i2, layer2);
       graph?.follow();
       table2.draw(i2);
     });
@@ -27452,8 +27956,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     };
   }
   function begins(run2) {
-    const { lead, finds, layers } = run2.spec;
-    return lead > 0 && finds ? [run2.turn, finds[0]] : [0, layers.length - 1];
+    const { lead, finds, labels } = run2.spec;
+    if (labels) return [0, run2.steps, "layers"];
+    return lead > 0 && finds ? [run2.turn, finds[0], "positions"] : [0, run2.steps - 1, "positions"];
   }
 
   // src/playground/drawing.ts
@@ -27531,10 +28036,6 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var Result = class {
     constructor(tools, theme3) {
       this.theme = theme3;
-      new MutationObserver(() => {
-        const page = this.shown?.answer.page;
-        if (page && "html" in page) this.frame(page.html, this.shown.answer.name, this.scrolled());
-      }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
       window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
       this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
     }
@@ -27548,29 +28049,20 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     shown = null;
     turn = 0;
     /** Show the run of an answer. */
-    async show(shown2) {
+    async show(shown3) {
       const turn = ++this.turn;
       this.fresh();
-      const page = shown2.answer.page;
-      if ("html" in page) {
-        this.leave();
-        const scroll = (shown2.place ?? this.place(shown2))?.scroll ?? 0;
-        this.mounted?.dispose();
-        this.mounted = null;
-        this.verdict.replaceChildren();
-        this.frame(page.html, shown2.answer.name, scroll);
-      } else {
-        const { data, columns } = page;
-        const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
-        if (turn !== this.turn) return;
-        this.leave();
-        const place = shown2.place ?? this.place(shown2);
-        const scroll = shown2.place?.scroll ?? (place ? this.main.scrollTop : 0);
-        this.clear();
-        this.views(data, buffers, Broken.of(data, buffers), place ?? {});
-        this.main.scrollTop = scroll;
-      }
-      this.shown = shown2;
+      const { data, columns } = shown3.answer.page;
+      const dot = (data.machine ?? data.circuit ?? data.drawing)?.graph.dot;
+      const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready(dot, PATIENCE)]);
+      if (turn !== this.turn) return;
+      this.leave();
+      const place = shown3.place ?? this.place(shown3);
+      const scroll = shown3.place?.scroll ?? (place ? this.main.scrollTop : 0);
+      this.clear();
+      this.views(data, buffers, Broken.of(data, buffers), place ?? {});
+      this.main.scrollTop = scroll;
+      this.shown = shown3;
     }
     /** Build the views of a run, in which weights can be changed: then they are run again, by a worker, and shown in its place. */
     views(data, buffers, broken, start) {
@@ -27594,7 +28086,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           broken.say(text, bad);
         };
         const { box } = data;
-        rerun.begin(wordOf(box, box.word), box.steps === null ? null : Math.min(box.steps, box.most), () => {
+        rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {
         }).finished.then(
           (again) => {
             if (turn !== this.turn) return;
@@ -27606,29 +28098,15 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       };
     }
     /** Where one was in the last run, if the new one is of the same source and input. */
-    place(shown2) {
+    place(shown3) {
       const last2 = this.shown;
-      return last2 && last2.of === shown2.of && last2.input === shown2.input ? last2.place : null;
+      return last2 && last2.of === shown3.of && last2.input === shown3.input ? last2.place : null;
     }
     /** Remember where one is. */
     leave() {
-      if (!this.shown) return;
-      const { i: i2, layer: layer2, raw } = this.mounted?.store.now ?? { i: 0, layer: 0, raw: false };
-      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.mounted ? this.main.scrollTop : this.scrolled() };
-    }
-    /** Show a page that is complete, in a frame in which no script runs; the last one stays until it is drawn. */
-    frame(html, name2, scroll) {
-      const before = [...this.main.childNodes];
-      const frame = el("iframe", { class: "whole-page", sandbox: "allow-same-origin", srcdoc: coloured(html), title: `The run of ${name2}` });
-      frame.addEventListener("load", () => {
-        frame.contentWindow?.scrollTo(0, scroll);
-        for (const node of before) node.parentNode?.removeChild(node);
-      }, { once: true });
-      this.main.classList.add("framed");
-      this.main.append(frame);
-    }
-    scrolled() {
-      return this.main.querySelector("iframe")?.contentWindow?.scrollY ?? 0;
+      if (!this.shown || !this.mounted) return;
+      const { i: i2, layer: layer2, raw } = this.mounted.store.now;
+      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.main.scrollTop };
     }
     /** Say that there is no run, and why. */
     nothing(why) {
@@ -27663,14 +28141,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     clear() {
       this.mounted?.dispose();
       this.mounted = null;
-      this.main.classList.remove("framed");
       this.main.replaceChildren();
     }
   };
-  function coloured(html) {
-    const mode = document.documentElement.dataset["theme"];
-    return mode === "light" || mode === "dark" ? html.replace("</head>", `<style>:root{color-scheme:${mode}}</style></head>`) : html;
-  }
   function runs(answer) {
     return answer.page !== null && !answer.diagnostics.some(({ severity }) => severity === "error");
   }
@@ -27678,7 +28151,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   // src/playground/split.ts
   var KEPT2 = "tm2tfr-playground-split";
   var [LEAST, MOST8, STEP2] = [22, 70, 2];
-  function splitter(whole2) {
+  function splitter(whole3) {
     let share = 40;
     try {
       share = Number(localStorage.getItem(KEPT2) ?? share) || share;
@@ -27687,7 +28160,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST, "aria-valuemax": MOST8 });
     const move = (to) => {
       share = Math.max(LEAST, Math.min(MOST8, to));
-      whole2.style.setProperty("--left", `${share}%`);
+      whole3.style.setProperty("--left", `${share}%`);
       set(bar, { "aria-valuenow": Math.round(share) });
       try {
         localStorage.setItem(KEPT2, String(share));
@@ -27707,7 +28180,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     });
     bar.addEventListener("pointermove", (event) => {
       if (!bar.hasPointerCapture(event.pointerId)) return;
-      const { left, width } = whole2.getBoundingClientRect();
+      const { left, width } = whole3.getBoundingClientRect();
       move(100 * (event.clientX - left) / width);
     });
     move(share);
@@ -27789,7 +28262,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       document.body.append(this.library.element, keys2.element);
       bar.querySelector("#keys").addEventListener("click", () => keys2.open());
       for (const part of [left, this.inputs.element, bar]) part.addEventListener("keydown", (event) => event.stopPropagation());
-      this.editor = new Editor(text, (whole2) => this.typed(whole2), "editor-hint");
+      this.editor = new Editor(text, (whole3) => this.typed(whole3), "editor-hint");
       addEventListener("hashchange", () => void this.linked());
       addEventListener("pagehide", () => this.keepNow());
       addEventListener("beforeunload", (event) => {
@@ -27846,8 +28319,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     // ── sources ──
     async open(shipped) {
       const there = this.sources.find((source) => source.shipped === shipped.name);
-      const { name: name2, kind, format } = shipped;
-      await this.go(there ?? { id: fresh(), name: name2, shipped: name2, kind, format, original: "", state: null, input: null, options: {}, shown: null });
+      const { name: name2, kind: kind2, format } = shipped;
+      await this.go(there ?? { id: fresh(), name: name2, shipped: name2, kind: kind2, format, original: "", state: null, input: null, options: {}, shown: null });
     }
     add({ name: name2, source, format, input, options }) {
       void this.go({ id: fresh(), name: name2, shipped: null, kind: null, format, original: source, state: this.editor.state(source, format), input, options, shown: null });
@@ -27922,11 +28395,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       }
     }
     // ── changes ──
-    typed(whole2) {
+    typed(whole3) {
       if (!this.current) return;
       this.current.state = this.editor.view.state;
-      if (whole2) this.pasted.add(this.current);
-      if (whole2 && isDirty(this.current) && !this.told.has(this.current)) this.current.format = null;
+      if (whole3) this.pasted.add(this.current);
+      if (whole3 && isDirty(this.current) && !this.told.has(this.current)) this.current.format = null;
       this.marked();
       this.ask(DEBOUNCE);
     }
@@ -28107,7 +28580,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   theme(button);
   var playground = new Playground(new Api(token()), document.querySelector("#work"), document.querySelector("#bar"), () => button.click());
   playground.begin().catch((error) => {
-    document.querySelector("#work").replaceChildren(el("p", { class: "notice" }, `The playground cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    document.querySelector("#work").replaceChildren(el("p", { class: "notice" }, `The playground cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
     throw error;
   });
 })();
