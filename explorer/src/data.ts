@@ -169,6 +169,8 @@ export interface PageData {
   model: ModelSpec | null;
   runs: RunSpec[];
   box: BoxSpec;
+  /** How many inputs were searched in vain for one on which two runs differ. */
+  searched?: number | null;
 }
 
 /** The size of what a cell should be, relative to what it is. */

@@ -36,7 +36,7 @@ async function start(script: string): Promise<void> {
     document.title = `${recorded.box.name} on ${quoted(input)}`;
   });
   find("main").before(box.element);
-  for (const cut of document.querySelectorAll<HTMLElement>(".bar .input, .bar .about")) cut.title = cut.textContent!;
+  for (const cut of document.querySelectorAll<HTMLElement>(".bar .input")) cut.title = cut.textContent!;
   leavesFocus(find(".bar"));
   theme(button);
   document.documentElement.dataset["ready"] = "true";

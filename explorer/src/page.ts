@@ -59,7 +59,7 @@ export function mount(root: HTMLElement, data: PageData, buffers: Buffers, aroun
   const views = runs.map((run) => view(run, scene));
   const model = data.model && new ModelPanel(data.model, runs[0]!, store);
   store.subscribe(({ layer }) => model?.draw(layer));
-  const children = [...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
+  const children = [...notices(runs, store, data.searched ?? null), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
   root.replaceChildren(...children.filter((child) => child != null));
   around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
   const resized = new ResizeObserver(() => store.set({}));

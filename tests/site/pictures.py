@@ -13,7 +13,6 @@ from typing import Any
 import tm2tfr
 from tests.readme import BLOCK, ROOT, shown
 from tests.web.explorer import browser
-from tm2tfr.transformer.weights import matrices, replaced
 
 ASSETS = ROOT / "docs" / "theme" / "assets"
 FIGURES = ROOT / "docs" / "figures"
@@ -55,10 +54,7 @@ def machine() -> tm2tfr.Machine:
 
 def broken() -> tm2tfr.Decoder:
     """Return the decoder with the weight changed that the tutorial changes."""
-    decoder = tm2tfr.compile("busy-beaver-3")
-    query = matrices(decoder)["layers.4.heads.0.query"]
-    row, column, value = next(query.entries())
-    return replaced(decoder, {"layers.4.heads.0.query": query.with_entry(row, column, -value)})
+    return tm2tfr.with_weight(tm2tfr.compile("busy-beaver-3"), "layers.4.heads.0.query", 0, "h", -2)
 
 
 PICTURES: dict[str, tuple[Any, str, Picture]] = {

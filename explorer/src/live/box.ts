@@ -104,7 +104,7 @@ export class Box {
 
   private finish({ runs, columns }: Finished, begun: number): void {
     this.working(false);
-    this.show({ ...this.data, runs }, (place) => shelved(columns, place) ?? this.buffers(place));
+    this.show({ ...this.data, runs, searched: null }, (place) => shelved(columns, place) ?? this.buffers(place));
     this.back.hidden = false;
     const positions = count(runs.reduce((sum, run) => sum + run.count, 0), "position");
     const seconds = ((performance.now() - begun) / 1000).toFixed(2);

@@ -284,10 +284,13 @@ class Explorer:
     Args:
         html: the whole page.
         traces: the run that it shows, and the second one if there is one.
+        searched: the number of inputs that were searched in vain for one on which two runs differ; None if there was no
+            search, or one was found.
     """
 
     html: str = field(repr=False)
     traces: tuple[Trace, ...]
+    searched: int | None = None
 
     def save(self, path: str | Path) -> None:
         """Write the page to `path`, whole or not at all.
@@ -302,14 +305,18 @@ class Explorer:
         return f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" style="{style}" title="tm2tfr"></iframe>'
 
 
-def explorer(program: object, recordings: Sequence[Recording], *, drawn: bool = True) -> Explorer:
+def explorer(
+    program: object, recordings: Sequence[Recording], *, drawn: bool = True, searched: int | None = None
+) -> Explorer:
     """Return the page that shows `recordings`, one or two runs of the same program on the same input.
 
     Args:
         program: what was run; None: nothing is known of it.
         drawn: see `document`.
+        searched: see `Explorer`.
     """
     data, columns = document(program, recordings, drawn=drawn)
+    data["searched"] = searched
     draws = "dot" in (data["machine"] or data["circuit"] or {}).get("graph", {})
     parts = {
         "title": escape(data["title"]),
@@ -326,7 +333,7 @@ def explorer(program: object, recordings: Sequence[Recording], *, drawn: bool = 
     for name, text in parts.items():
         before, _, after = html.partition(f"<!--{name}-->")
         html = f"{before}{text}{after}"
-    return Explorer(html, tuple(recording.trace for recording in recordings))
+    return Explorer(html, tuple(recording.trace for recording in recordings), searched)
 
 
 def asset(name: str) -> str:

@@ -2011,7 +2011,7 @@ var explorer = (() => {
     }
     finish({ runs, columns }, begun) {
       this.working(false);
-      this.show({ ...this.data, runs }, (place) => shelved(columns, place) ?? this.buffers(place));
+      this.show({ ...this.data, runs, searched: null }, (place) => shelved(columns, place) ?? this.buffers(place));
       this.back.hidden = false;
       const positions2 = count(runs.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
       const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
@@ -3511,10 +3511,10 @@ var explorer = (() => {
   };
 
   // src/verdict.ts
-  function notices(runs, store) {
+  function notices(runs, store, searched) {
     const wrong = runs.filter((run2) => run2.spec.divergence);
     if (runs.length > 1 && !wrong.length)
-      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
     return wrong.map((run2) => {
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
@@ -3569,7 +3569,7 @@ var explorer = (() => {
     const views = runs.map((run2) => view(run2, scene));
     const model = data.model && new ModelPanel(data.model, runs[0], store);
     store.subscribe(({ layer }) => model?.draw(layer));
-    const children = [...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
+    const children = [...notices(runs, store, data.searched ?? null), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
     root.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
@@ -3653,12 +3653,11 @@ var explorer = (() => {
   // src/theme.ts
   var KEPT = "tm2tfr-theme";
   var MODES = ["auto", "light", "dark"];
-  var NAMES2 = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" };
+  var NAMES2 = { auto: "◐ theme: auto", light: "☀ theme: light", dark: "☾ theme: dark" };
   function theme(button) {
     const apply = (mode2) => {
       set(document.documentElement, { "data-theme": mode2 });
       button.textContent = NAMES2[mode2];
-      set(button, { "aria-label": `Colours: ${mode2}` });
     };
     let mode = "auto";
     try {
@@ -3702,7 +3701,7 @@ var explorer = (() => {
       document.title = `${recorded.box.name} on ${quoted(input)}`;
     });
     find("main").before(box.element);
-    for (const cut of document.querySelectorAll(".bar .input, .bar .about")) cut.title = cut.textContent;
+    for (const cut of document.querySelectorAll(".bar .input")) cut.title = cut.textContent;
     leavesFocus(find(".bar"));
     theme(button);
     document.documentElement.dataset["ready"] = "true";

@@ -35,12 +35,11 @@
   // src/theme.ts
   var KEPT = "tm2tfr-theme";
   var MODES = ["auto", "light", "dark"];
-  var NAMES = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" };
+  var NAMES = { auto: "◐ theme: auto", light: "☀ theme: light", dark: "☾ theme: dark" };
   function theme(button2) {
     const apply = (mode2) => {
       set(document.documentElement, { "data-theme": mode2 });
       button2.textContent = NAMES[mode2];
-      set(button2, { "aria-label": `Colours: ${mode2}` });
     };
     let mode = "auto";
     try {
@@ -26249,10 +26248,10 @@
   };
 
   // src/verdict.ts
-  function notices(runs2, store) {
+  function notices(runs2, store, searched) {
     const wrong = runs2.filter((run) => run.spec.divergence);
     if (runs2.length > 1 && !wrong.length)
-      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
     return wrong.map((run) => {
       const { position, column: column2, expected, found, cause } = run.spec.divergence;
       const whose = runs2.length > 1 ? run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
@@ -26307,7 +26306,7 @@
     const views = runs2.map((run) => view(run, scene));
     const model = data.model && new ModelPanel(data.model, runs2[0], store);
     store.subscribe(({ layer: layer2 }) => model?.draw(layer2));
-    const children = [...notices(runs2, store), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
+    const children = [...notices(runs2, store, data.searched ?? null), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
     root.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs2, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
