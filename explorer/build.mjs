@@ -16,6 +16,7 @@ await mkdir(playground, { recursive: true });
 const common = { bundle: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "inline", logLevel: "warning" };
 const banner = { js: "// Built from explorer/src; see explorer/README.md." };
 await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${explorer}/explorer.js`, globalName: "explorer", banner });
+await build({ ...common, entryPoints: ["src/home.ts"], outfile: `${explorer}/home.js`, banner });
 const notice = `/*! Graphviz in WebAssembly: @viz-js/viz ${await version("@viz-js/viz")}; licences in LICENSE-viz.txt */`;
 await build({
   ...common,
@@ -24,7 +25,9 @@ await build({
   banner: { js: notice },
   define: { "import.meta.url": "document.baseURI" },
 });
-await copied("", explorer, "explorer.css", "page.html");
+await copied("", explorer, "page.html");
+const styles = ["palette.css", "explorer.css", "sequence/flow.css"].map((name) => readFile(here(`src/${name}`), "utf8"));
+await writeFile(`${explorer}/explorer.css`, (await Promise.all(styles)).join("\n"));
 for (const name of ["explorer.js", "viz.js"]) {
   // a script element ends at its end tag, and a comment may swallow it
   const text = await readFile(`${explorer}/${name}`, "utf8");

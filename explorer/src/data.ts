@@ -1,5 +1,6 @@
 // The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/web/explorer/document.py writes both).
 
+import type { Claims } from "./broken/cause";
 import { inSight } from "./live/attention";
 import type { DecoderSpec, Mask } from "./live/decoder";
 import type { BoxSpec } from "./live/inputs";
@@ -59,7 +60,8 @@ export interface LayerSpec {
   source: string;
   equation: string;
   units: number;
-  weights: Place;
+  /** The weights as `tm2tfr.listing` writes them, where the page has no others. */
+  weights: Place | null;
   heads: HeadSpec[];
 }
 
@@ -125,6 +127,8 @@ export interface RunSpec {
 
 /** What the page needs to record another run of the same weights. */
 export interface LiveSpec {
+  /** What the weights claim; null where no model says what is right inside. */
+  claims: Claims | null;
   /** Whether the recorded run was compared with a reference, be it in the page or not. */
   compared: boolean;
   /** How the cells of each column are read. */
@@ -167,6 +171,8 @@ export interface PictureSpec {
   /** What is drawn: `state graph of the automaton`. */
   name: string;
   graph: DrawingSpec;
+  /** What is marked at a position: by the cell of a column, a node; and the node before position 0. */
+  marks: { column: string; nodes: Record<string, string>; start: string } | null;
 }
 
 /** A drawing, or the text that the page draws itself, or the reason why there is none. */
@@ -193,6 +199,8 @@ export interface PageData {
   model: ModelSpec | null;
   runs: RunSpec[];
   box: BoxSpec;
+  /** How many inputs were searched in vain for one on which two runs differ. */
+  searched?: number | null;
 }
 
 /** The size of what a cell should be, relative to what it is. */
@@ -324,8 +332,8 @@ export class Run {
   readonly steps: number;
   private readonly stages: Map<number, { values: Numbers; others: Map<number, number[]> }>[];
   private readonly seen: ((i: number, pass: number) => Look)[][];
-  /** The weights of each layer, as `tm2tfr.listing` writes them. */
-  readonly weights: string[];
+  /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
+  readonly weights: (string | null)[];
   private readonly unspecified: Map<string, Numbers>;
 
   constructor(
@@ -347,7 +355,7 @@ export class Run {
         ),
     );
     this.steps = spec.steps.length;
-    this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+    this.weights = spec.layers.map((layer) => layer.weights && textAt(buffers, layer.weights));
     this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
     this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, spec.count, buffers)));
   }

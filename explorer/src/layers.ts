@@ -1,13 +1,17 @@
 // The layers, each with its meaning, its equation, where its heads look and what it wrote; and the residual stream.
 
+import type { Broken } from "./broken/broken";
+import { WeightsCard } from "./broken/card";
 import type { ModelSpec, Run } from "./data";
 import { el, set } from "./dom";
 import type { Store } from "./state";
 import { sample } from "./strip";
-import { apart, count, digits, symbolOf, typesetter, words } from "./words";
+import { apart, count, digits, shortened, symbolOf, typesetter, words } from "./words";
 
 /** The most positions that are named where several share the weight. */
 const MOST_NAMED = 12;
+/** The most characters of a value beside its equation. */
+const MOST_CHARACTERS = 26;
 
 /** A stage of the computation, and the parts of its card that change. */
 interface Card {
@@ -15,10 +19,14 @@ interface Card {
   button: HTMLElement;
   heads: HTMLElement;
   wrote: HTMLElement;
+  /** By the name of a subspace, the equation of what is in it. */
+  equations: Map<string, string>;
 }
 
 export class Layers {
   readonly element: HTMLElement;
+  /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
+  readonly weights: WeightsCard[] = [];
   private readonly typeset: (text: string) => Node[];
   /** The embedding, then the layers. */
   private readonly cards: Card[];
@@ -29,6 +37,7 @@ export class Layers {
     private readonly run: Run,
     private readonly store: Store,
     private readonly model: ModelSpec | null = null,
+    private readonly broken: Broken | null = null,
   ) {
     const { layers, labels, loops } = run.spec;
     this.typeset = typesetter(run.spec);
@@ -36,11 +45,12 @@ export class Layers {
     this.loops = loops.map(([first, last]) => new Passes(run, store, first, last));
     this.outputs = labels ? this.answers() : null;
     const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+    if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)]!.invite();
     this.element = el(
       "section",
       { class: "panel layers-panel", "aria-label": "The layers" },
       el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
-      el("ol", { class: "layers" }, ...items, this.outputs?.card),
+      el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null),
     );
   }
 
@@ -52,7 +62,7 @@ export class Layers {
     this.cards.forEach((card, n) => {
       mark(card, n - 1 === layer);
       card.heads.replaceChildren(...this.heads(n - 1, steps[n]!, i));
-      card.wrote.replaceChildren(...this.wrote(steps[n]!, i));
+      card.wrote.replaceChildren(...this.wrote(steps[n]!, i, card.equations));
     });
     for (const loop of this.loops) loop.draw(steps[loop.first + 1]!);
     if (!this.outputs) return;
@@ -65,8 +75,9 @@ export class Layers {
     const wrote = el("p", { class: "wrote" });
     const button = this.button("0", "embedding", () => -1);
     const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
-    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
-    return { card, button, heads: el("ul"), wrote };
+    const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
+    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+    return { card, button, heads: el("ul"), wrote, equations: new Map() };
   }
 
   /** What is read off the stream after the last layer. */
@@ -75,7 +86,7 @@ export class Layers {
     const button = this.button("✓", "outputs", () => this.store.top);
     const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
     const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
-    return { card, button, heads: el("ul"), wrote };
+    return { card, button, heads: el("ul"), wrote, equations: new Map() };
   }
 
   private button(number: string, name: string, step: () => number): HTMLElement {
@@ -89,43 +100,41 @@ export class Layers {
     const heads = el("ul", { class: "looks" });
     const wrote = el("p", { class: "wrote" });
     const button = this.button(String(l + 1), layer.name, () => run.stepsWith(this.store.now.layer)[l]!);
-    const weights = el(
-      "div",
-      { class: "weights", hidden: true },
-      ...layer.heads.map((head, k) =>
-        el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)),
-      ),
-      el("pre", { tabindex: 0 }, run.weights[l]!),
-    );
-    const more = el("button", {
-      type: "button",
-      class: "small",
-      "aria-expanded": "false",
-      "aria-label": `the weights of layer ${l + 1}`,
-      click: () => {
-        weights.hidden = !weights.hidden;
-        set(more, { "aria-expanded": String(!weights.hidden) });
-      },
-    }, "weights");
+    const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
+    const called = `layer ${l + 1}`;
+    const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read(called, scores, run.weights[l] ?? "");
     const equations = this.equations(l);
+    const source = run.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
     const card = el(
       "li",
       { class: "layer", "data-layer": l + 1 },
-      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
-      equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
+      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+      equations.size ? null : el("p", { class: "meaning" }, layer.meaning),
       heads,
-      el("div", { class: "bottom" }, wrote, more),
-      weights,
+      el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
+      weights.element,
     );
-    return { card, button, heads, wrote };
+    return { card, button, heads, wrote, equations };
   }
 
-  /** The equations of the variables that a layer writes, where it has none of its own. */
-  private equations(l: number): HTMLElement[] {
+  /** What is read off the stream after the last layer. */
+  private unembedding(broken: Broken): HTMLElement {
+    const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
+    const name = el("span", { class: "layer-name" }, "unembedding");
+    const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+    return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
+  }
+
+  private changeable(card: WeightsCard): WeightsCard {
+    this.weights.push(card);
+    return card;
+  }
+
+  /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
+  private equations(l: number): Map<string, string> {
     const { model, run } = this;
-    if (!model || run.spec.layers[l]!.equation) return [];
-    const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-    return written.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+    const written = model && !run.spec.layers[l]!.equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+    return new Map(written.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
   }
 
   /** The equation of the positions that a head attends to, where the model has one. */
@@ -174,12 +183,27 @@ export class Layers {
     });
   }
 
-  private wrote(step: number, i: number): (Node | string)[] {
+  private wrote(step: number, i: number, equations: Map<string, string>): (Node | string)[] {
     const { run } = this;
+    if (equations.size) return this.computed(step, i, equations);
     const changed = run.spec.subspaces.flatMap((subspace, n) =>
       run.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * step + 2, i), i)))] : [],
     );
     return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
+  }
+
+  /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+  private computed(step: number, i: number, equations: Map<string, string>): HTMLElement[] {
+    const { run } = this;
+    return run.spec.subspaces.flatMap((subspace, n) => {
+      const [formula, changed] = [equations.get(subspace.name), run.changed(n, step, i)];
+      if (formula === undefined && !changed) return [];
+      const whole = words(subspace, run.value(n, 2 * step + 2, i), i);
+      const text = shortened(whole, MOST_CHARACTERS);
+      const value = el("b", { class: "value mono", title: text === whole ? null : whole }, text);
+      const equation = formula === undefined || formula === subspace.name ? null : ` = ${formula}`;
+      return el("span", { class: `computed${changed ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+    });
   }
 
   /** The outputs at a position, each with the result of the comparison. */
@@ -252,6 +276,22 @@ export function stepNamed(run: Run, step: number): string {
   return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
 }
 
+/** Weights that are only read: the button that opens them, and they. */
+function read(called: string, scores: Node[], listing: string): { button: HTMLButtonElement; element: HTMLElement } {
+  const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+  const button = el("button", {
+    type: "button",
+    class: "small",
+    "aria-expanded": "false",
+    "aria-label": `the weights of ${called}`,
+    click: () => {
+      element.hidden = !element.hidden;
+      set(button, { "aria-expanded": String(!element.hidden) });
+    },
+  }, "weights");
+  return { button, element };
+}
+
 export class Stream {
   readonly element: HTMLElement;
   private readonly title = el("span", {});
@@ -274,6 +314,7 @@ export class Stream {
       { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
       "raw numbers",
     );
+    this.list.classList.toggle("named", run.spec.labels);
     this.element = el(
       "section",
       { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -283,7 +324,8 @@ export class Stream {
     );
   }
 
-  draw(position: number, layer: number, raw: boolean): void {
+  /** held: the subspace to mark, of what is chosen elsewhere. */
+  draw(position: number, layer: number, raw: boolean, held: number | null = null): void {
     const { run } = this;
     const i = Math.min(position, run.count - 1);
     this.choice.value = String(Math.min(layer, run.steps - 1));
@@ -298,7 +340,7 @@ export class Stream {
         return [
           el(
             "li",
-            { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
+            { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
             el("span", { class: "mark" }, changed ? "◆" : ""),
             el("span", { class: "name", title: subspace.name }, ...symbol(run, subspace.name)),
             el("span", { class: "mono words" }, words(subspace, value, i)),

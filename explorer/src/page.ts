@@ -1,6 +1,8 @@
 // The views of one run, or of two side by side: built into an element, and taken away again for other data.
 
 import { BitsPanel } from "./bits";
+import type { Broken } from "./broken/broken";
+import { ChangesPanel } from "./broken/panel";
 import { Bits, Circuit } from "./circuit";
 import { Controls, fromAddress, leavesFocus } from "./controls";
 import { type Buffers, type PageData, Run } from "./data";
@@ -31,6 +33,8 @@ export interface Around {
   address?: boolean;
   /** What the key t does. */
   theme?: () => void;
+  /** The weights of the page, which can be changed; null: they are only read. */
+  broken?: Broken | null;
   /** Where to begin, if not at the first position of interest. */
   start?: Partial<Showing>;
 }
@@ -58,11 +62,14 @@ export function mount(root: HTMLElement, data: PageData, buffers: Buffers, aroun
   const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
   const controls = new Controls(store, root, signal, { ...around, divergence, graph, stage: (layer) => stepNamed(runs[0]!, layer) });
 
-  const scene = { root, signal, store, buffers, data, circuit, several: runs.length > 1 };
+  const scene = { root, signal, store, buffers, data, circuit, several: runs.length > 1, broken: around.broken ?? null };
+  const changes = around.broken && new ChangesPanel(around.broken);
+  scene.broken?.watched(changes ? [() => changes.draw()] : []);
   const views = runs.map((run) => view(run, scene));
+  changes?.draw();
   const model = data.model && new ModelPanel(data.model, runs[0]!, store);
   store.subscribe(({ layer }) => model?.draw(layer));
-  const children = [...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
+  const children = [changes?.element, ...notices(runs, store, data.searched ?? null), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
   root.replaceChildren(...children.filter((child) => child != null));
   around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
   const resized = new ResizeObserver(() => store.set({}));
@@ -89,9 +96,10 @@ interface Scene {
   data: PageData;
   circuit: Circuit | null;
   several: boolean;
+  broken: Broken | null;
 }
 
-function view(run: Run, { root, signal, store, buffers, data, circuit, several }: Scene): HTMLElement {
+function view(run: Run, { root, signal, store, buffers, data, circuit, several, broken }: Scene): HTMLElement {
   const { machine, sequence, drawing, box } = data;
   const history = run.spec.tape ? new History(run, machine?.blank ?? "_") : null;
   const bits = circuit && new Bits(circuit, run);
@@ -99,7 +107,8 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
   const tape = bits ? new BitsPanel(bits, store) : new Tape(run, machine, history, description);
   const rules = description && new RulesPanel(description, store);
   const strip = new Strip(run, store, circuit, description, [...(box.tokens?.before ?? []), ...(box.tokens?.after ?? [])]);
-  const layers = new Layers(run, store, data.model);
+  const layers = new Layers(run, store, data.model, broken);
+  broken?.watches(...layers.weights.map((card) => () => card.draw()));
   const stream = new Stream(run, store);
   const table = new Table(run, store, history, signal);
   const redraw = () => store.set({});
@@ -109,16 +118,17 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
     : machine
       ? new StateGraph(run, machine, buffers, redraw)
       : drawing
-        ? new Picture(drawing, buffers, redraw)
+        ? new Picture(run, drawing, buffers, redraw)
         : null;
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
   const inside = el("div", { class: "inside" });
   const arrange = arranged(inside, {
     title,
     graph: graph && graph.element,
     panel: panel && panel.element,
+    beside: panel?.beside ?? null,
     tape: tape.element,
     rules: rules && rules.element,
     strip: strip.element,
@@ -127,20 +137,25 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
     stream: stream.element,
   });
   let [width, whole] = [0, 0];
-  store.subscribe(({ i, layer, raw, playing }) => {
+  let before = { ...store.now };
+  store.subscribe((now) => {
+    const { i, layer, raw, playing, lit } = now;
+    const pointing = lit !== before.lit && (["i", "layer", "raw", "playing", "node"] as const).every((part) => now[part] === before[part]);
+    before = { ...now };
     if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole !== innerWidth) {
       [width, whole] = [root.offsetWidth, innerWidth];
       arrange();
       for (const part of [tape, strip, table, panel]) part?.measure();
       graph?.fit();
     }
+    strip.draw(i, layer, panel?.pointed?.(now));
+    panel?.draw(i, layer, now);
+    if (pointing) return; // nothing else shows it
     tape.draw(i, playing);
     rules?.draw(i);
-    strip.draw(i, layer);
     layers.draw(i, layer);
-    stream.draw(i, layer, raw);
+    stream.draw(i, layer, raw, panel?.subspace?.(now));
     graph?.draw(i);
-    panel?.draw(i, layer);
     // code that measures comes last, so that the browser lays out the page once
     graph?.follow();
     table.draw(i);
@@ -148,12 +163,13 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
   return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
 }
 
-/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape.
+/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape; the view of a
+ * program that answers at every position is one panel in each column.
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
-function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
-  const { title, tape, rules, strip, layers, graph, panel, table, stream } = parts;
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "beside" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, panel, beside, table, stream } = parts;
   const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
   let columns = 0;
   return () => {
@@ -161,7 +177,8 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel"
     if (now === columns) return;
     columns = now;
     const focused = document.activeElement;
-    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table, stream)] : [tape, rules, graph, panel, strip, table, layers, stream];
+    const middle = beside ? [strip, beside, panel] : [panel, strip];
+    const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table, stream)] : [tape, rules, graph, ...middle, table, layers, stream];
     inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
     if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
   };

@@ -5,11 +5,14 @@ import { el } from "./dom";
 import type { Store } from "./state";
 import { count, shortened, STOP, typesetter, VERDICTS } from "./words";
 
-/** What went wrong, at the top: the first divergence and its cause, with a button that goes there. */
-export function notices(runs: Run[], store: Store): HTMLElement[] {
+/** What went wrong, at the top: the first divergence and its cause, with a button that goes there.
+ *
+ * searched: the number of inputs that were searched in vain for one on which two runs differ, if they were.
+ */
+export function notices(runs: Run[], store: Store, searched: number | null): HTMLElement[] {
   const wrong = runs.filter((run) => run.spec.divergence);
   if (runs.length > 1 && !wrong.length)
-    return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+    return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
   return wrong.map((run) => {
     const { position, column, expected, found, cause } = run.spec.divergence!;
     const whose = runs.length > 1 ? (run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run") : "This run";

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run
@@ -11,6 +12,7 @@ from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.runs.plan import HARD, MAX_STEPS, Soft, check_engine, check_steps, needed_path
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tm2tfr.api.subject import Given
@@ -245,7 +247,9 @@ def explore(
         subject, word, machine, left_boundary: see `check`; without a machine the run is not checked.
         dtype: ``float64`` (the default) or ``float32``.
         max_steps: stop after this many steps of the machine, at most 50,000; by default a circuit's run is whole.
-        compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``.
+        compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``. Without `word`,
+            the page opens at the first input on which the two differ; `Explorer.searched` is None, or the number of inputs
+            that were searched for one in vain.
 
     Raises:
         CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
@@ -276,9 +280,35 @@ def explore(
     if found.decoder.positions is not None and max_steps == MAX_STEPS:
         limit = None  # the run has an end: the default limit is for those that may have none
         _refuse_more(found.decoder.positions, "positions")
-    given = judge.word(word)
+    given, searched = judge.word(word), None
+    if compare is not None and word is None:
+        given, searched = _first_difference(found, right, decoders, given)
     runs = [recorded(found, right, given, decoder=d, dtype=dtype, max_steps=limit, progress=progress) for d in decoders]
-    return explorer(right, runs)
+    return explorer(right, runs, searched=searched)
+
+
+MOST_SEARCHED = 100
+"""How many inputs are searched for one on which two decoders run differently, each for at most `STEPS_SEARCHED` steps."""
+STEPS_SEARCHED = 1_000
+
+
+def _first_difference(found: Subject, right: Any, decoders: Sequence[Decoder], own: str) -> tuple[str, int | None]:
+    """Return the first input on which the decoders' runs differ from the reference in different ways, and None.
+
+    If there is none among the program's own input, its examples and all short words, return its own and their number.
+    """
+    from tm2tfr.runs.plan import RunOptions
+    from tm2tfr.runs.run import carried_out
+
+    letters = right.input_alphabet or ()
+    short = (word for n in range(MOST_SEARCHED if letters else 1) for word in map("".join, product(letters, repeat=n)))
+    words = dict.fromkeys(islice(chain([own], (example.input for example in found.examples), short), MOST_SEARCHED))
+    options = RunOptions(max_steps=STEPS_SEARCHED, keep_rows=False)
+    for word in words:
+        first, second = (carried_out(decoder, word, right, options).divergence for decoder in decoders)
+        if first != second:
+            return word, None
+    return own, len(words)
 
 
 def _refuse_soft(decoder: Decoder, found: Subject) -> None:

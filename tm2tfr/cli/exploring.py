@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tm2tfr.base.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
-from tm2tfr.base.errors import UsageError
+from tm2tfr.base.errors import UsageError, counted
 from tm2tfr.cli.about import verdict
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.options import (
     SLIDES,
+    ChangesOption,
     DtypeOption,
     SoftGroup,
     WordOption,
@@ -132,12 +133,13 @@ def explore(
     slides: SlidesGroup,
     max_steps: Annotated[int, steps()] = MAX_STEPS,
     dtype: DtypeOption = None,
+    changes: ChangesOption = None,
     asked: Annotated[Asked, But(compare=None)],
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
 
-    A machine or a circuit is played step by step. The page of a RASP program or a formula is static: all positions are
-    computed at once, so everything is side by side.
+    A machine or a circuit is played step by step. A RASP program, a formula or an automaton answers at all positions at
+    once: its page plays the layers, at a position of your choice.
     """
     from tm2tfr.base.files import check_file
 
@@ -150,7 +152,11 @@ def explore(
     if compare is not None and "universal" in asked.options:
         what = "--compare shows the other left boundary, and a universal decoder has the repaired one alone"
         raise UsageError(f"tm2tfr explore: {what}: omit --compare")
-    found = subject(asked)
+    if compare is not None and changes:
+        raise UsageError(
+            "tm2tfr explore: --compare compiles other weights, and --set changes those of one: omit one of them"
+        )
+    found = subject(asked, changes=changes)
     traces = []
     if output is not None:
         from tm2tfr.api.pages import explore
@@ -167,6 +173,9 @@ def explore(
         if compare is not None:
             typer.echo(f"left boundary: {name}")
         typer.echo(judged(verdict(trace, found)))
+    if output is not None and page.searched is not None:
+        inputs = counted(page.searched, "input")
+        typer.echo(f"note: the two runs are the same on each of {inputs}: name another one with --input", err=True)
     for written in (output, *slides.written):
         if written is not None:
             typer.echo(f"wrote {written}", err=True)

@@ -79,6 +79,7 @@ def evaluated_data(
         "kind": "logic",
         "noun": program.noun,
         "name": program.name,
+        "source": program.text,
         "alphabet": list(program.alphabet),
         "tokens": list(program.alphabet),
         "before": list(ENDS[:1]),
@@ -88,13 +89,14 @@ def evaluated_data(
                 "name": names[node],
                 "text": printer.text(node),
                 "variable": node.name,
-                "at": None if node.span is None else [node.span.line, node.span.column],
+                "at": None if node.span is None else [node.span.line, node.span.column, node.span.length],
                 "kind": node.kind,
                 "box": node in shown,
                 "depth": 0,
                 "numeric": False,
                 "arguments": [places[part] for part in tl.parents(node)],
                 "subspace": where and where.subspace(node),
+                "since": where and where.since(node),
                 "heads": where.heads(node) if where else [],
                 "operator": OPERATORS[type(node)],
                 **_own(node, places),
@@ -167,6 +169,12 @@ class _Where:
     def subspace(self, node: Node) -> int | None:
         """Return the index of the subspace that holds a node; None: it has none of its own."""
         return next((n for n, claim in enumerate(self._claims) if _holds(claim, node)), None)
+
+    def since(self, node: Node) -> int | None:
+        """Return the layer after which a subspace holds a node, from 0, -1 for the embedding; None: nothing says so."""
+        held = self.subspace(node)
+        since = None if held is None else self._since[held]
+        return None if since is None else since[0]
 
     def heads(self, node: Node) -> list[tuple[int, int]]:
         """Return layer and head, both from 0, of those that look for a node: first what brings its parts."""

@@ -28,6 +28,16 @@ export interface Truth {
   result(): string;
   /** What is wrong with where a decoder stops: its stop tokens, and the length of its position table. */
   ending(stop: string[], positions: number | null): Ending | null;
+  /** What it says of a position beside its cells, by its rows so far, whose columns have these names. */
+  facts(rows: Cell[][], columns: string[]): Said;
+}
+
+/** What a reference says of positions beside the cells. */
+export interface Said {
+  /** The part of the program that a position answers, in words; null if there is nothing to say. */
+  about(i: number): string | null;
+  /** Why the sum of the moves is not the head position any more; null up to where it is. */
+  bump(i: number): string | null;
 }
 
 /** What has to be known of a circuit: its gates, its buses, and the columns of the table by name; of a program, its nodes. */

@@ -61,7 +61,8 @@ export function sequenceTruth(spec: SequenceSpec, word: string[]): Truth {
     const i = p - spec.before.length;
     return [token, ...columns.map((column, k) => (i >= 0 && i < word.length ? column[i]! : ends[k]!))];
   });
-  return { lead: spec.before, rows: rows.values(), result: () => "", ending: () => null };
+  const facts = () => ({ about: () => null, bump: () => null });
+  return { lead: spec.before, rows: rows.values(), result: () => "", ending: () => null, facts };
 }
 
 /** What an output must be outside the word, at BOS and EOS. */

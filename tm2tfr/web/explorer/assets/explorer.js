@@ -22,16 +22,26 @@ var explorer = (() => {
   // src/main.ts
   var main_exports = {};
   __export(main_exports, {
+    Broken: () => Broken,
     Dense: () => Dense,
+    carriedOut: () => carriedOut,
+    changed: () => changed,
     decoderOf: () => decoderOf,
+    embeddingListing: () => embeddingListing,
     evaluate: () => evaluate,
+    gatesOf: () => gatesOf,
     generate: () => generate,
+    layerListing: () => layerListing,
     outcome: () => outcome,
     prompted: () => prompted,
+    readChange: () => readChange,
     sequenceTruth: () => sequenceTruth,
     shown: () => shown,
+    textOf: () => textOf,
+    unembeddingListing: () => unembeddingListing,
     unpacked: () => unpacked,
-    wholeRun: () => wholeRun
+    wholeRun: () => wholeRun,
+    wordOf: () => wordOf
   });
 
   // src/live/matrix.ts
@@ -453,7 +463,7 @@ var explorer = (() => {
         )
       );
       this.steps = spec.steps.length;
-      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+      this.weights = spec.layers.map((layer) => layer.weights && textAt(buffers, layer.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
       this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, spec.count, buffers)));
     }
@@ -464,7 +474,7 @@ var explorer = (() => {
     steps;
     stages;
     seen;
-    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
     weights;
     unspecified;
     get count() {
@@ -586,19 +596,19 @@ var explorer = (() => {
     const { width, vocabulary, features, positions: positions2, outputs } = spec;
     const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
     let matrix = 0;
-    let entry = 0;
+    let entry2 = 0;
     const next = (height, across) => {
-      const end2 = entry + counts[matrix++];
-      const found = { height, width: across, rows: sums(rows, entry, end2), columns: sums(columns, entry, end2), values: Float64Array.from(values.subarray(entry, end2)) };
-      entry = end2;
+      const end2 = entry2 + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
+      entry2 = end2;
       return found;
     };
-    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const answers2 = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
     const tokens = next(width, vocabulary.length);
     const place = next(width, features.length);
     const table2 = positions2 === null ? null : next(width, positions2);
-    const unembedding = next(answers, width);
-    const unembeddingBias = next(answers, 1);
+    const unembedding = next(answers2, width);
+    const unembeddingBias = next(answers2, 1);
     const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
     const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
     const last = norm(spec.norm);
@@ -610,10 +620,20 @@ var explorer = (() => {
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };
     });
-    const loops = spec.loops.map(({ first, last: last2, times: times3, until }) => ({ first, last: last2, times: times3, until: until ? next(1, width) : null }));
-    const names = spec.names && JSON.parse(textAt(buffers, spec.names));
+    const loops = spec.loops.map(({ first, last: last2, times: times4, until }) => ({ first, last: last2, times: times4, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
     const { bos, stop } = spec;
     return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    if (spec.none !== void 0) throw new Error(spec.none);
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name, labels }) => labels?.map((label2) => `${name}[${label2}]`) ?? [name]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
   }
   function answered({ outputs, vocabulary }) {
     if (!outputs.length) return vocabulary;
@@ -629,360 +649,396 @@ var explorer = (() => {
     return found;
   }
 
-  // src/live/norm.ts
-  var LayerNorm = class {
-    /** where: what the norm is called in refusals. */
-    constructor(norm, where) {
-      this.where = where;
-      [this.gain, this.bias, this.epsilon] = [vector(norm.gain), vector(norm.bias), norm.epsilon];
+  // src/circuit.ts
+  var Circuit = class {
+    constructor(spec, buffers) {
+      this.spec = spec;
+      this.kinds = buffers(spec.kinds);
+      this.places = spec.operands.map(buffers);
+      for (const [name, net] of spec.outputs) this.driven.set(net, [...this.driven.get(net) ?? [], name]);
     }
-    where;
-    gain;
-    bias;
-    epsilon;
-    /** gain · ((x - μ) / √(σ² + ε)) + bias: x (width,), which stays as it is, → (width,). */
-    of(x, position) {
-      if (!x.length) return x;
-      const centred = new Float64Array(x.length);
-      let sum2 = x[0];
-      for (let n = 1; n < x.length; n++) sum2 += x[n];
-      const mean2 = sum2 / x.length;
-      for (let n = 0; n < x.length; n++) centred[n] = x[n] - mean2;
-      let squares = centred[0] * centred[0];
-      for (let n = 1; n < x.length; n++) squares += centred[n] * centred[n];
-      const root2 = Math.sqrt(squares / x.length + this.epsilon);
-      const here = `${this.where}, position ${thousands(position)}`;
-      if (root2 === 0) throw new Refused(`${here}: its variance and its epsilon are 0, so that it divides by 0: use an epsilon above 0`);
-      if (!(root2 < Infinity)) throw new Refused(`${here}: the variance is too large for float64: use smaller weights`);
-      for (let n = 0; n < x.length; n++) centred[n] = this.gain[n] * (centred[n] / root2) + this.bias[n];
-      return centred;
+    spec;
+    kinds;
+    places;
+    driven = /* @__PURE__ */ new Map();
+    /** The number of nets: inputs, then gates. */
+    get size() {
+      return this.spec.nets.length;
+    }
+    name(net) {
+      return this.spec.nets[net];
+    }
+    isInput(net) {
+      return net < this.spec.inputs;
+    }
+    /** The net whose bit is answered at position i; null before the last input, and after the last gate. */
+    answered(i) {
+      return i + 1 < this.spec.inputs || i + 1 >= this.size ? null : i + 1;
+    }
+    /** The operands of the gate of a net, in order; of an input none. */
+    operands(net) {
+      if (this.isInput(net)) return [];
+      return this.places.map((place) => place[net - this.spec.inputs]).filter((operand) => operand >= 0);
+    }
+    /** What the gate of a net does, in a word. */
+    kind(net) {
+      return this.isInput(net) ? "input" : this.spec.functions[this.kinds[net - this.spec.inputs]].name;
+    }
+    /** The truth table of the gate of a net. */
+    table(net) {
+      return this.spec.functions[this.kinds[net - this.spec.inputs]].table;
+    }
+    /** The gate of a net as a formula: `XOR(a, b)`. */
+    formula(net) {
+      return `${this.kind(net)}(${this.operands(net).map((operand) => this.name(operand)).join(", ")})`;
+    }
+    /** A net in words: `a, an input`, or `sum = XOR(a, b)`. */
+    said(net) {
+      return this.isInput(net) ? `${this.name(net)}, an input` : `${this.name(net)} = ${this.formula(net)}`;
+    }
+    /** The outputs that a net drives. */
+    outputs(net) {
+      return this.driven.get(net) ?? [];
     }
   };
-  function read(norm, x, position) {
-    return norm ? norm.of(x, position) : x;
+  var Bits = class {
+    constructor(circuit, run2) {
+      this.circuit = circuit;
+      this.run = run2;
+    }
+    circuit;
+    run;
+    /** The bit of a net as the decoder has it once position i has answered; null if it has none yet. */
+    at(net, i) {
+      if (net <= i) return this.run.rows.fed(net);
+      return net === i + 1 && net === this.circuit.answered(i) ? this.run.rows.answer(i) : null;
+    }
+    /** The bit of an input, which is known before it is given, or of any other net as `at` has it. */
+    known(net, i) {
+      return net < Math.min(this.circuit.spec.inputs, this.run.count) ? this.run.rows.fed(net) : this.at(net, i);
+    }
+    /** What the bit of a net should be, if the check found that it is something else. */
+    wrong(net) {
+      const { columns } = this.run.spec;
+      const [column3, i] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
+      return i < this.run.count ? this.run.wrong(column3.name, i) : void 0;
+    }
+    /** What a gate makes of the bits that its operands have at position i; null if one has none. */
+    computed(net, i) {
+      const bits3 = this.circuit.operands(net).map((operand) => this.at(operand, i));
+      if (bits3.some((bit) => bit !== "0" && bit !== "1")) return null;
+      return this.circuit.table(net)[bits3.reduce((index, bit) => 2 * index + Number(bit), 0)];
+    }
+  };
+
+  // src/dom.ts
+  function el(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    set(element, attributes);
+    element.append(...children.filter((child) => child != null));
+    return element;
+  }
+  function svg(tag, attributes = {}, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    set(element, attributes);
+    element.append(...children.filter((child) => child != null));
+    return element;
+  }
+  function set(element, attributes) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (typeof value === "function") element.addEventListener(name, value);
+      else if (value === null || value === void 0 || value === false) element.removeAttribute(name);
+      else element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  function replacing(replace) {
+    const { id } = document.activeElement ?? { id: "" };
+    const top = scrollY;
+    replace();
+    if (id) document.getElementById(id)?.focus({ preventScroll: true });
+    scrollTo(0, top);
+  }
+  function icon(path) {
+    return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));
+  }
+  function characterWidth(where) {
+    const probe = el("span", { class: "mono", style: "position:absolute;visibility:hidden" }, "0".repeat(40));
+    where.append(probe);
+    const width = probe.getBoundingClientRect().width / 40;
+    probe.remove();
+    return width;
   }
 
-  // src/live/positions.ts
-  var FEATURES = {
-    "1/(i+1)": (i) => 1 / (i + 1),
-    "1": () => 1,
-    i: (i) => i,
-    "i^2": (i) => i * i,
-    "prime(i)": (i) => Number(isPrime(i)),
-    "square(i)": (i) => Number(Math.round(Math.sqrt(i)) ** 2 === i),
-    "power of 2(i)": (i) => Number(i > 0 && (i & i - 1) === 0),
-    "(-1)^i": (i) => 1 - 2 * (i % 2)
-  };
-  var MODULO = /^i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)$/;
-  function feature(name) {
-    if (Object.hasOwn(FEATURES, name)) return FEATURES[name];
-    const found = MODULO.exec(name);
-    if (!found) throw new Error(`unknown position feature '${name}'`);
-    const [modulus, remainder] = [Number(found[1]), Number(found[2])];
-    return (i) => Number(i % modulus === remainder);
+  // src/words.ts
+  function math(text) {
+    const nodes = [];
+    let last = 0;
+    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
+      if (match.index > last) nodes.push(document.createTextNode(text.slice(last, match.index)));
+      const low = match[1] ?? match[2];
+      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
+      last = match.index + match[0].length;
+    }
+    if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
+    return nodes;
   }
-  function largest(name, i) {
-    return name === "i" || name === "i^2" ? feature(name)(i) : 1;
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
   }
-  function isPrime(i) {
-    for (let divisor = 2; divisor * divisor <= i; divisor++) if (i % divisor === 0) return false;
-    return i > 1;
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
   }
-
-  // src/live/overflow.ts
-  var MOST_POSITIONS = 2 ** 31;
-  var SAFE = 1e290;
-  function everythingIsFinite(decoder) {
-    if (decoder.loops.length) return false;
-    let x = new Float64Array(decoder.width);
-    const raise = (by) => {
-      const most = new Float64Array(x.length);
-      by.rows.forEach((row, n) => most[row] = Math.max(most[row], Math.abs(by.values[n])));
-      x = sum(x, most);
-    };
-    raise(decoder.tokens);
-    x = sum(x, times(decoder.place, Float64Array.from(decoder.features, (name) => largest(name, MOST_POSITIONS))));
-    if (decoder.table) raise(decoder.table);
-    let fine = small(x);
-    for (const { heads, feedForward, attentionNorm, feedForwardNorm } of decoder.layers) {
-      const [attends, reads2] = normed(attentionNorm, x);
-      const sizes = heads.map((head) => ofHead(head, reads2));
-      fine = fine && attends && sizes.every(([safe]) => safe);
-      for (const [, added] of sizes) x = sum(x, added);
-      if (feedForward) {
-        const [feeds, given] = normed(feedForwardNorm, x);
-        const [safe, added] = ofFeedForward(feedForward, given);
-        fine = fine && feeds && safe;
-        x = sum(x, added);
-      }
-      fine = fine && small(x);
-    }
-    const [answers, reads] = normed(decoder.norm, x);
-    return fine && answers && small(sum(times(decoder.unembedding, reads), column2(decoder.unembeddingBias)));
+  function uncompared({ noun, reference, live }) {
+    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
   }
-  function normed(norm, x) {
-    if (!norm) return [true, x];
-    const variance = 4 * x.length * x.reduce((most, value) => Math.max(most, value), 0) ** 2;
-    const bound = sum(
-      column2(norm.gain).map((value) => value * Math.sqrt(x.length)),
-      column2(norm.bias)
-    );
-    return [variance < SAFE && small(bound), bound];
+  function symbolOf(name) {
+    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
+    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
   }
-  function ofHead(head, x) {
-    const [query, key, value] = [times(head.query, x), times(head.key, x), times(head.value, x)];
-    const asked = new Set(head.query.rows);
-    let score = 0;
-    let fine = true;
-    for (const c of new Set(head.key.rows)) {
-      if (!asked.has(c)) continue;
-      score += query[c] * key[c];
-      fine = fine && query[c] < SAFE && key[c] < SAFE;
-    }
-    return [fine && score < SAFE && small(value.map((each) => each * MOST_POSITIONS)), times(head.output, value)];
+  function number(value, i) {
+    if (Number.isInteger(value)) return String(value).replace("-", "−");
+    const above = Math.round(value * (i + 1));
+    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+    return digits(value);
   }
-  function ofFeedForward(layer, x) {
-    const hidden = sum(times(layer.input, x), column2(layer.inputBias));
-    return [small(hidden), sum(times(layer.output, hidden), column2(layer.outputBias))];
+  function digits(value, precision = 6) {
+    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
+    return String(Number(value.toPrecision(precision))).replace("-", "−");
   }
-  function times(matrix, x) {
-    const found = new Float64Array(matrix.height);
-    matrix.rows.forEach((row, n) => found[row] += Math.abs(matrix.values[n]) * x[matrix.columns[n]]);
-    return found;
+  function apart(score, runner) {
+    let precision = 6;
+    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
+    return [digits(score, precision), digits(runner, precision)];
   }
-  function column2(matrix) {
-    return times(matrix, Float64Array.of(1));
+  function words(subspace, value, i) {
+    if (!subspace.labels) return number(value.number, i);
+    if (value.number > 0) return subspace.labels[value.number - 1];
+    if (value.number === 0) return "⊥";
+    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
   }
-  function sum(a, b) {
-    return a.map((value, n) => value + b[n]);
+  function shortened(text, most) {
+    const signs = [...text];
+    if (signs.length <= most) return text;
+    const end2 = Math.ceil(0.7 * (most - 1));
+    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
   }
-  function small(numbers) {
-    return numbers.every((number3) => number3 < SAFE);
+  function count(n, noun) {
+    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   }
-
-  // src/live/dense.ts
-  var ONE = Float64Array.of(1);
-  var Weights = class {
-    constructor(decoder) {
-      this.decoder = decoder;
-      this.careful = !everythingIsFinite(decoder);
-      this.features = decoder.features.map(feature);
-      this.tokens = new ColumnsOf(decoder.tokens);
-      this.place = new LinearMap(decoder.place);
-      this.table = decoder.table && new ColumnsOf(decoder.table);
-      this.layers = decoder.layers.map((_, n) => this.partsOf(n));
-      this.uniform = this.layers.map(({ heads }) => heads.map((head) => head.uniform));
-      this.norm = decoder.norm && new LayerNorm(decoder.norm, "norm before the unembedding");
-      this.unembedding = new LinearMap(decoder.unembedding);
-      this.bias = vector(decoder.unembeddingBias);
-    }
-    decoder;
-    /** By layer and head, whether all its scores are 0 by construction. */
-    uniform;
-    layers;
-    careful;
-    features;
-    tokens;
-    place;
-    table;
-    norm;
-    unembedding;
-    bias;
-    embedded(token2, position) {
-      const x = new Float64Array(this.decoder.width);
-      this.tokens.addTo(x, token2);
-      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
-      if (this.table) {
-        if (position >= this.table.length) throw beyondTheTable(position);
-        this.table.addTo(x, position);
-      }
-      this.check(x, -1, position);
-      return x;
-    }
-    /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
-    attend(n, x, reads, position, length, watch) {
-      const { heads } = this.layers[n];
-      const looks3 = heads.map((head) => head.look(reads, position, length));
-      if (watch) looks3.forEach((look, k) => watch.head(n, k, look));
-      for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]] += added[r];
-    }
-    /** Add to x what the feed-forward part of layer n answers. */
-    feedForward(n, x, position, watch) {
-      const { feedForward: part, feedForwardNorm } = this.layers[n];
-      watch?.stage(n, "attention", x);
-      if (part) {
-        const reads = read(feedForwardNorm, x, position);
-        const hidden = part.inputBias.slice();
-        part.input.addTo(hidden, reads);
-        if (this.careful) this.checkHidden(n, part, hidden, position);
-        for (let u = 0; u < hidden.length; u++) if (!(hidden[u] > 0)) hidden[u] = 0;
-        part.output.addTo(x, hidden);
-        part.outputBias.addTo(x, ONE);
-      }
-      this.check(x, n, position);
-      watch?.stage(n, "feed_forward", x);
-    }
-    /** The logits of a position: (answers,). */
-    answers(x, position) {
-      const logits = this.bias.slice();
-      this.unembedding.addTo(logits, read(this.norm, x, position));
-      const wrong = this.careful ? firstInfinite(logits) : -1;
-      if (wrong >= 0) throw tooLarge("unembedding", position, `the logit of ${quoted(answered(this.decoder)[wrong])}`);
-      return logits;
-    }
-    partsOf(n) {
-      const { heads, feedForward, attentionNorm, feedForwardNorm } = this.decoder.layers[n];
-      const where = layerCalled(this.decoder, n + 1);
-      return {
-        attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
-        heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
-        feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
-        feedForward: feedForward && {
-          input: new LinearMap(feedForward.input),
-          inputBias: vector(feedForward.inputBias),
-          output: new LinearMap(feedForward.output),
-          outputBias: new LinearMap(feedForward.outputBias),
-          writes: Int32Array.from(new Set(feedForward.output.columns)).sort()
-        }
-      };
-    }
-    /** Refuse a stream that is not finite after a layer, from 0; -1: after the embedding. */
-    check(x, after, position) {
-      const wrong = this.careful ? firstInfinite(x) : -1;
-      if (wrong < 0) return;
-      const direction = this.decoder.names?.directions[wrong] ?? String(wrong);
-      const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
-      throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
-    }
-    checkHidden(n, { writes }, hidden, position) {
-      const unit = writes.find((u) => !Number.isFinite(hidden[u]));
-      if (unit === void 0) return;
-      const name = this.decoder.names?.units[n]?.[unit] ?? String(unit);
-      throw tooLarge(layerCalled(this.decoder, n + 1), position, `the sum of hidden unit ${quoted(name)}`);
-    }
-  };
-  var Dense = class extends Weights {
-    position = 0;
-    /** (width,) the stream at the last position, after the last layer */
-    residual = new Float64Array(0);
-    /** (answers,) the logits at the last position */
-    logits = new Float64Array(0);
-    /** Throws `Refused` if a head looks ahead. */
-    constructor(decoder) {
-      refuseAhead(decoder);
-      super(decoder);
-    }
-    /** Run the next position on a token, by its number, and return the first token with the largest logit.
-     *
-     * Throws `Refused` if a number is too large, a layer norm divides by 0, or the position table has no such position; the
-     * session cannot be used after that.
-     */
-    feed(token2, watch) {
-      const { position } = this;
-      const x = this.embedded(token2, position);
-      watch?.stage(-1, "embedding", x);
-      this.layers.forEach(({ heads, attentionNorm }, n) => {
-        if (heads.length) {
-          const reads = read(attentionNorm, x, position);
-          for (const head of heads) head.take(reads);
-          this.attend(n, x, reads, position, position + 1, watch);
-        }
-        this.feedForward(n, x, position, watch);
-      });
-      [this.residual, this.logits] = [x, this.answers(x, position)];
-      this.position++;
-      return argmax(this.logits);
-    }
-  };
-  var Whole = class extends Weights {
-    run(tokens, watches) {
-      const streams = Array.from(tokens, (token2, i) => this.embedded(token2, i));
-      for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]);
-      const through = (from, to) => {
-        for (let n = from; n < to; n++) this.layer(n, streams, watches);
-      };
-      let done = 0;
-      for (const loop of this.decoder.loops) {
-        through(done, loop.first - 1);
-        this.repeat(loop, streams, () => through(loop.first - 1, loop.last));
-        done = loop.last;
-      }
-      through(done, this.layers.length);
-      return streams.map((residual, i) => ({ residual, logits: this.answers(residual, i) }));
-    }
-    /** Run layer n, from 0, at all positions. */
-    layer(n, streams, watches) {
-      const { heads, attentionNorm } = this.layers[n];
-      if (heads.length) {
-        const reads = streams.map((x, i) => read(attentionNorm, x, i));
-        for (const head of heads) head.forget();
-        for (const x of reads) for (const head of heads) head.take(x);
-        streams.forEach((x, i) => this.attend(n, x, reads[i], i, streams.length, watches.get(i)));
-      }
-      streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
-    }
-    /** Make the passes of a loop. */
-    repeat({ first, last, times: times3, until }, streams, pass) {
-      const row = until && new LinearMap(until);
-      const ended = (x) => {
-        const found = new Float64Array(1);
-        row.addTo(found, x);
-        return found[0] >= 0.5;
-      };
-      for (let number3 = 1; number3 <= (times3 ?? MOST_PASSES); number3++) {
-        pass();
-        if (row && streams.every(ended)) return;
-      }
-      if (times3 === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most`);
-    }
-  };
-  var MOST_PASSES = 1e4;
-  function wholeRun(decoder, tokens, watches = /* @__PURE__ */ new Map()) {
-    return new Whole(decoder).run(tokens, watches);
+  var STOP = "stop";
+  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOST_TOLD = 3;
+  var MOVES = { "-1": "L", "0": "S", "1": "R" };
+  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
+  function token(text) {
+    return el("b", { class: "mono" }, text);
   }
-  function argmax(numbers) {
-    let found = 0;
-    for (let n = 1; n < numbers.length; n++) if (numbers[n] > numbers[found]) found = n;
-    return found;
+  function described(run2, description, i) {
+    const rule = description?.ruleAt(i);
+    const place = ["The prompt describes the machine: ", token(run2.rows.fed(i))];
+    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
+    if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
+    return [...place, " is what the rule for ", token(rule.wanted), " answers."];
   }
-  function refuseAhead(decoder) {
-    if (decoder.loops.length) throw new Refused("these weights run layers again, so they cannot run position by position: run the whole sequence at once");
-    const head = decoder.layers.flatMap(({ heads }) => heads).find(({ mask }) => mask !== "future");
-    if (!head) return;
-    const what = `head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead`;
-    throw new Refused(`${what}, so it cannot run position by position: run the whole sequence at once`);
+  function ruled({ wanted, found }, atWall, answer, end2) {
+    const next = end2 ? "the answer is " : "the next token is ";
+    if (!found) return ["The prompt has no rule for ", token(wanted), `, and ${next}`, token(answer), "."];
+    const says = ["The prompt's rule for ", token(wanted), " says ", token(found.answer)];
+    if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
+    const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
+    return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
   }
-
-  // src/live/generate.ts
-  function prompted(decoder, prompt) {
-    const { vocabulary, bos, positions: positions2, outputs } = decoder;
-    const numbers = new Map(vocabulary.map((token2, n) => [token2, n]));
-    const found = prompt.map((token2, i) => {
-      const number3 = numbers.get(token2);
-      if (number3 !== void 0) return number3;
-      const more = vocabulary.length > 8 ? ", …" : "";
-      throw new Refused(`token ${i} of the prompt, ${quoted(token2)}, is not in the vocabulary: use ${vocabulary.slice(0, 8).join(", ")}${more}`);
+  function lookedUp({ wanted, look, found, due }) {
+    const asked = ["looks for ", token(wanted)];
+    if (found) return [...asked, " and finds ", token(`→${found.answer}`), `, at position ${found.value}`];
+    if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
+    const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
+    return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
+  }
+  function labelledStory(run2, i) {
+    const { reference, columns } = run2.spec;
+    const answers2 = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
+      const due = run2.wrong(name, i);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
+      return [n ? ", " : "", token(name), " is ", token(run2.rows.cell(name, i)), ...mark2];
     });
-    if (!found.length && bos === null) throw new Refused("the prompt is empty, and these weights have no BOS to start with: give at least one token");
-    if (bos !== null) found.push(bos);
-    if (positions2 !== null && found.length > positions2) {
-      const longer = outputs.length ? `, or compile the program with --max-length ${prompt.length}` : "";
-      const what = `the prompt has ${counted(prompt.length, "token")}, and these weights have ${counted(positions2, "position")}`;
-      throw new Refused(`${what}: give a shorter one${longer}`);
-    }
-    return found;
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i), " has the token ", token(run2.rows.fed(i)), ": ", ...answers2, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
-  function* generate(decoder, given, maxPositions = Infinity, watch) {
-    const most = Math.min(maxPositions, decoder.positions ?? Infinity);
-    const stop = new Set(decoder.stop);
-    const session = new Dense(decoder);
-    let answer = -1;
-    for (let position = 0; position < most; position++) {
-      const fed = given[position] ?? answer;
-      answer = session.feed(fed, watch);
-      yield { position, fed, answer, residual: session.residual, logits: session.logits };
-      if (stop.has(answer) && position + 1 >= given.length) return;
+  function plainStory(run2, i) {
+    const { rows } = run2;
+    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+    const then = run2.ends(i) ? ", which ends the run." : ", which is the next token.";
+    const given = i === run2.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
+    return [...given, " It answers with ", token(rows.answer(i)), then];
+  }
+  function story(run2, machine, description, i) {
+    const { rows, spec } = run2;
+    const answer = rows.answer(i);
+    if (i < spec.lead) return described(run2, description, i);
+    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i - spec.lead} of the tape.`];
+    if (i === spec.prompt)
+      return [
+        token("BOS"),
+        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
+        token(answer),
+        "."
+      ];
+    const q = rows.text("q", i);
+    const a = rows.text("a", i) ?? "⊥";
+    const head = rows.number("h", i);
+    const said = [
+      "The machine went to ",
+      token(q ?? "⊥"),
+      ", wrote ",
+      token(rows.text("b", i) ?? "⊥"),
+      ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
+      token(a),
+      ` in cell ${String(head).replace("-", "−")}`
+    ];
+    const end2 = spec.stop.includes(answer);
+    const lookup = description?.lookup(i);
+    if (lookup) return [...said, ". ", ...ruled(lookup, machine?.tape === "one-way" && head === 0, answer, end2)];
+    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
+    if (machine && rule) {
+      const [, , r, b, m] = rule;
+      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
+      const triple2 = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
+      let link = answer === triple2(m) ? ", so the next token is " : ", but the next token is ";
+      if (end2) link = ", and the answer is ";
+      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple2(0)) link = "; at the left end the head stays, so the next token is ";
+      return [...said, ": ", token(why), link, token(answer), "."];
     }
+    return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
+  }
+  function ruleAt(machine, state, symbol2) {
+    const q = machine.states.findIndex(({ name }) => name === state);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
+  }
+
+  // src/live/truth/circuit.ts
+  var OPERANDS = 3;
+  function evaluated({ gates }, word) {
+    const bits3 = word.map(Number);
+    for (const { table: table2, operands } of gates) bits3.push(Number(table2[operands.reduce((index, net) => 2 * index + bits3[net], 0)]));
+    return bits3;
+  }
+  function positions({ inputs, gates }, maxSteps) {
+    return inputs - 1 + Math.min(maxSteps ?? Infinity, gates.length);
+  }
+  function* circuitRows(circuit, word, maxSteps, columns) {
+    const bits3 = evaluated(circuit, word);
+    for (let i = 0; i < positions(circuit, maxSteps); i++) yield cells(circuit, bits3, i, columns);
+  }
+  function cells({ inputs, gates, names }, bits3, i, columns) {
+    const gate = gates[i + 1 - inputs];
+    const before = i < inputs - 1;
+    const found = gate?.operands.length ? gate.operands : [0];
+    const places = Array.from({ length: OPERANDS }, (_, n) => found[Math.min(n, found.length - 1)]);
+    const cases = 2 ** OPERANDS;
+    const digits2 = gate ? [...gate.table].map((bit) => bit.repeat(cases / gate.table.length)).join("") : "0".repeat(cases);
+    const known = { x: String(bits3[i]), gate: names[digits2] ?? digits2, y: before ? ANY : String(bits3[i + 1]) };
+    ["a", "b", "c"].forEach((name, n) => {
+      known[name] = places[n];
+      known[`x_${name}`] = bits3[places[n]];
+    });
+    const signs = gate ? gate.operands.map((net) => 2 * bits3[net] - 1) : [];
+    known["mean"] = before ? ANY : signs.reduce((sum2, sign2) => sum2 + sign2, 0) / signs.length;
+    return columns.map((name) => {
+      const cell = known[name];
+      if (cell === void 0) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
+      return cell;
+    });
+  }
+  function circuitSays(circuit, word, maxSteps) {
+    const last = circuit.inputs + circuit.gates.length - 1;
+    return {
+      facts: () => ({ about: (i) => answers(circuit, i), bump: () => null }),
+      result() {
+        if (positions(circuit, maxSteps) < last) return "";
+        const bits3 = evaluated(circuit, word);
+        const out = circuit.outputs.map((net) => bits3[net]);
+        if (circuit.encoding) return hexadecimal(out);
+        return circuit.buses.map(({ name, bits: places }) => `${name} = ${whole(places.map((place) => out[place]).reverse())}`).join(", ");
+      },
+      ending(stop, there) {
+        const found = there === null ? "endless" : there.toLocaleString("en-US");
+        if (there !== last) return { expected: last.toLocaleString("en-US"), found };
+        return stop.length ? { expected: "empty", found: stop.join(", ") } : null;
+      }
+    };
+  }
+  function answers({ inputs, gates, nets }, i) {
+    const gate = gates[i + 1 - inputs];
+    return gate ? `position ${i} answers net ${nets[i + 1]}: ${gate.kind}(${gate.operands.map((net) => nets[net]).join(", ")})` : null;
+  }
+  function whole(bits3) {
+    return bits3.reduce((number3, bit) => 2n * number3 + BigInt(bit), 0n);
+  }
+  function hexadecimal(bits3) {
+    return whole(bits3).toString(16).padStart(bits3.length / 4, "0");
+  }
+
+  // src/live/truth/machine.ts
+  var VERDICTS2 = ["ACC", "REJ", "HALT"];
+  function triple(state, symbol2, move) {
+    return `(${state},${symbol2},${move > 0 ? "+" : ""}${move})`;
+  }
+  function* machineRows(machine, word, maxSteps) {
+    const { states, blank, lead } = machine;
+    const under = word[0] ?? blank;
+    for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
+    for (const symbol2 of word) yield [symbol2, null, null, 0, 0, under, symbol2];
+    let token2 = machine.first ?? triple(states[machine.start], under, 0);
+    yield ["BOS", null, null, 0, 0, under, token2];
+    if (VERDICTS2.includes(token2)) return;
+    const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
+    const halting = new Set(machine.halting);
+    const tape = new Map(word.map((symbol2, cell) => [cell, symbol2]));
+    let [state, head, written2, moved] = [machine.start, 0, under, 0];
+    for (let step = 0; ; step++) {
+      const symbol2 = tape.get(head) ?? blank;
+      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol2}`);
+      const row = [token2, states[state], written2, moved, head, symbol2];
+      if (!rule) {
+        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol2);
+        yield [...row, unruled?.[2] ?? machine.stopped[state]];
+        return;
+      }
+      if (maxSteps !== null && step >= maxSteps) return;
+      const [next, write, move] = rule;
+      const made = machine.oneWay && head === 0 && move < 0 ? 0 : move;
+      const said = machine.nominal ? move : made;
+      token2 = machine.entered[next] ?? triple(states[next], write, said);
+      yield [...row, token2];
+      if (VERDICTS2.includes(token2)) return;
+      tape.set(head, write);
+      [state, head, written2, moved] = [next, head + made, write, said];
+    }
+  }
+  function machineSays(machine) {
+    return {
+      result: () => "",
+      facts: (rows, columns) => factsOf(machine, rows, columns),
+      ending(stop) {
+        const lacking = machine.verdicts.filter((token2) => !stop.includes(token2));
+        const early = stop.filter((token2) => !VERDICTS2.includes(token2));
+        const listed2 = (tokens) => tokens.join(", ") || "empty";
+        return lacking.length || early.length ? { expected: listed2(machine.verdicts), found: listed2(stop) } : null;
+      }
+    };
+  }
+  function factsOf({ lead, bump }, rows, columns) {
+    const [q, m, h, a] = ["q", "m", "h", "a"].map((name) => columns.indexOf(name));
+    const first = bump === null ? -1 : rows.findIndex((row, k) => k > 0 && row[m] === -1 && rows[k - 1][h] === 0 && row[h] === 0);
+    return {
+      about(i) {
+        const key = lead.indexOf(`${String(rows[i][q])},${String(rows[i][a])}`);
+        return rows[i][q] === null || key < 0 || key + 1 >= i ? null : `the rule ${lead[key]} ${lead[key + 1]}, at position ${key + 1}`;
+      },
+      bump: (i) => first < 0 || i < first ? null : bump.replace("{bump}", String(first)).replace("{token}", String(rows[first][0]))
+    };
   }
 
   // src/live/truth/atoms.ts
@@ -1040,15 +1096,15 @@ var explorer = (() => {
   function refused(word, ...values) {
     return new ValueRefused(`'${word}' cannot be applied to ${values.map((v) => `the ${kind(v)} ${shown(v)}`).join(" and ")}`);
   }
-  function whole(value) {
+  function whole2(value) {
     return typeof value === "boolean" ? BigInt(value) : value;
   }
   function fraction(value) {
-    return value instanceof Fraction ? value : new Fraction(whole(value));
+    return value instanceof Fraction ? value : new Fraction(whole2(value));
   }
   function exactly(a, b, wholes, fractions) {
     if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
-    return wholes(whole(a), whole(b));
+    return wholes(whole2(a), whole2(b));
   }
   function two(sign2, a, b) {
     if (typeof a === "string" || typeof b === "string") throw refused(sign2, a, b);
@@ -1093,11 +1149,11 @@ var explorer = (() => {
   function plus(a, b) {
     return exactly(a, b, (x, y) => x + y, (x, y) => new Fraction(x.over * y.under + y.over * x.under, x.under * y.under));
   }
-  function times2(a, b) {
+  function times(a, b) {
     return exactly(a, b, (x, y) => x * y, (x, y) => new Fraction(x.over * y.over, x.under * y.under));
   }
   function negated(a) {
-    return a instanceof Fraction ? new Fraction(-a.over, a.under) : -whole(a);
+    return a instanceof Fraction ? new Fraction(-a.over, a.under) : -whole2(a);
   }
   function power(a, b) {
     const [base, exponent] = two("^", a, b).map(fraction);
@@ -1136,14 +1192,14 @@ var explorer = (() => {
     return low ** degree === number3 ? low : null;
   }
   function rounded(a) {
-    if (!(a instanceof Fraction)) return whole(a);
+    if (!(a instanceof Fraction)) return whole2(a);
     const below = floored(a.over, a.under);
     const twice = 2n * (a.over - below * a.under);
     if (twice === a.under) return below % 2n === 0n ? below : below + 1n;
     return twice < a.under ? below : below + 1n;
   }
   function nearest(value) {
-    if (!(value instanceof Fraction)) return Number(whole(value));
+    if (!(value instanceof Fraction)) return Number(whole2(value));
     const { under } = value;
     const over = absolute(value.over);
     if (!over) return 0;
@@ -1194,7 +1250,7 @@ var explorer = (() => {
   function truthy(value) {
     return typeof value === "string" ? value !== "" : !isZero(value);
   }
-  function number(word, of) {
+  function number2(word, of) {
     return (a) => {
       if (typeof a === "string") throw refused(word, a);
       return of(a);
@@ -1202,9 +1258,9 @@ var explorer = (() => {
   }
   var UNARY = {
     not: (a) => !truthy(a),
-    neg: number("-", negated),
-    pos: number("+", (a) => a instanceof Fraction ? a : whole(a)),
-    round: number("round", rounded),
+    neg: number2("-", negated),
+    pos: number2("+", (a) => a instanceof Fraction ? a : whole2(a)),
+    round: number2("round", rounded),
     indicator: (a) => truthy(a) ? 1n : 0n
   };
   var BINARY = {
@@ -1221,9 +1277,9 @@ var explorer = (() => {
     },
     "*": (a, b) => {
       const [text, count2] = typeof a === "string" ? [a, b] : [b, a];
-      if (typeof text !== "string") return bounded(times2(...two("*", a, b)));
+      if (typeof text !== "string") return bounded(times(...two("*", a, b)));
       if (typeof count2 === "string" || count2 instanceof Fraction) throw refused("*", a, b);
-      const many = whole(count2) < 0n ? 0n : whole(count2);
+      const many = whole2(count2) < 0n ? 0n : whole2(count2);
       if (BigInt(letters(text)) * many > BigInt(MOST_LETTERS)) throw tooLong();
       return text ? text.repeat(Number(many)) : "";
     },
@@ -1244,7 +1300,7 @@ var explorer = (() => {
         x,
         y,
         (p, q) => p - q * floored(p, q),
-        (p, q) => fraction(plus(p, negated(times2(q, floorOf(p, q)))))
+        (p, q) => fraction(plus(p, negated(times(q, floorOf(p, q)))))
       );
     },
     "^": power,
@@ -1364,7 +1420,7 @@ var explorer = (() => {
   }
 
   // src/live/truth/rasp.ts
-  var MOST_PASSES2 = 1e4;
+  var MOST_PASSES = 1e4;
   var Undefined = class extends Refused {
   };
   var Missing = class extends Error {
@@ -1391,14 +1447,14 @@ var explorer = (() => {
         throw error;
       }
     };
-    const repeated = (n, { states, nexts, times: times3, until, again }) => {
+    const repeated = (n, { states, nexts, times: times4, until, again }) => {
       const seen = /* @__PURE__ */ new Set();
       let number3 = 1;
-      while (number3 !== passes.get(n) && number3 !== times3 && !ends(until === null ? null : done[until])) {
+      while (number3 !== passes.get(n) && number3 !== times4 && !ends(until === null ? null : done[until])) {
         const handed = nexts.map((next) => done[next]);
         const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
-        if (times3 === null && (seen.has(key) || number3 === MOST_PASSES2)) {
-          const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES2)} passes are made`;
+        if (times4 === null && (seen.has(key) || number3 === MOST_PASSES)) {
+          const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES)} passes are made`;
           throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
         }
         seen.add(key);
@@ -1512,11 +1568,11 @@ var explorer = (() => {
   }
   function combined(node) {
     const [left, right] = node.arguments;
-    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry) => !entry));
+    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry2) => !entry2));
     const both = node.function === "and" ? (a, b) => a && b : (a, b) => a || b;
     return (done) => {
       const other = done[right];
-      return done[left].map((row, i) => row.map((entry, j) => both(entry, other[i][j])));
+      return done[left].map((row, i) => row.map((entry2, j) => both(entry2, other[i][j])));
     };
   }
   function aggregated(node) {
@@ -1525,7 +1581,7 @@ var explorer = (() => {
     return (done) => {
       const candidates = done[values];
       const taken = (row, query) => {
-        const places = row.flatMap((entry, j) => entry ? [j] : []);
+        const places = row.flatMap((entry2, j) => entry2 ? [j] : []);
         if (!places.length) return otherwise;
         if (places.length > 1 && !averaged(candidates)) {
           const what = typeof candidates[0] === "string" ? "texts" : "truth values";
@@ -1537,128 +1593,6 @@ var explorer = (() => {
       };
       return sequence(done[selector].map(taken));
     };
-  }
-
-  // src/live/truth/circuit.ts
-  var OPERANDS = 3;
-  function evaluated({ gates }, word) {
-    const bits2 = word.map(Number);
-    for (const { table: table2, operands } of gates) bits2.push(Number(table2[operands.reduce((index, net) => 2 * index + bits2[net], 0)]));
-    return bits2;
-  }
-  function positions({ inputs, gates }, maxSteps) {
-    return inputs - 1 + Math.min(maxSteps ?? Infinity, gates.length);
-  }
-  function* circuitRows(circuit, word, maxSteps, columns) {
-    const bits2 = evaluated(circuit, word);
-    for (let i = 0; i < positions(circuit, maxSteps); i++) yield cells(circuit, bits2, i, columns);
-  }
-  function cells({ inputs, gates, names }, bits2, i, columns) {
-    const gate = gates[i + 1 - inputs];
-    const before = i < inputs - 1;
-    const found = gate?.operands.length ? gate.operands : [0];
-    const places = Array.from({ length: OPERANDS }, (_, n) => found[Math.min(n, found.length - 1)]);
-    const cases = 2 ** OPERANDS;
-    const digits2 = gate ? [...gate.table].map((bit) => bit.repeat(cases / gate.table.length)).join("") : "0".repeat(cases);
-    const known = { x: String(bits2[i]), gate: names[digits2] ?? digits2, y: before ? ANY : String(bits2[i + 1]) };
-    ["a", "b", "c"].forEach((name, n) => {
-      known[name] = places[n];
-      known[`x_${name}`] = bits2[places[n]];
-    });
-    const signs = gate ? gate.operands.map((net) => 2 * bits2[net] - 1) : [];
-    known["mean"] = before ? ANY : signs.reduce((sum2, sign2) => sum2 + sign2, 0) / signs.length;
-    return columns.map((name) => {
-      const cell = known[name];
-      if (cell === void 0) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
-      return cell;
-    });
-  }
-  function circuitSays(circuit, word, maxSteps) {
-    const last = circuit.inputs + circuit.gates.length - 1;
-    return {
-      result() {
-        if (positions(circuit, maxSteps) < last) return "";
-        const bits2 = evaluated(circuit, word);
-        const out = circuit.outputs.map((net) => bits2[net]);
-        if (circuit.encoding) return hexadecimal(out);
-        return circuit.buses.map(({ name, bits: places }) => `${name} = ${whole2(places.map((place) => out[place]).reverse())}`).join(", ");
-      },
-      ending(stop, there) {
-        const found = there === null ? "endless" : there.toLocaleString("en-US");
-        if (there !== last) return { expected: last.toLocaleString("en-US"), found };
-        return stop.length ? { expected: "empty", found: stop.join(", ") } : null;
-      }
-    };
-  }
-  function whole2(bits2) {
-    return bits2.reduce((number3, bit) => 2n * number3 + BigInt(bit), 0n);
-  }
-  function hexadecimal(bits2) {
-    return whole2(bits2).toString(16).padStart(bits2.length / 4, "0");
-  }
-
-  // src/live/truth/machine.ts
-  var VERDICTS = ["ACC", "REJ", "HALT"];
-  function triple(state, symbol2, move) {
-    return `(${state},${symbol2},${move > 0 ? "+" : ""}${move})`;
-  }
-  function* machineRows(machine, word, maxSteps) {
-    const { states, blank, lead } = machine;
-    const under = word[0] ?? blank;
-    for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
-    for (const symbol2 of word) yield [symbol2, null, null, 0, 0, under, symbol2];
-    let token2 = machine.first ?? triple(states[machine.start], under, 0);
-    yield ["BOS", null, null, 0, 0, under, token2];
-    if (VERDICTS.includes(token2)) return;
-    const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
-    const halting = new Set(machine.halting);
-    const tape = new Map(word.map((symbol2, cell) => [cell, symbol2]));
-    let [state, head, written2, moved] = [machine.start, 0, under, 0];
-    for (let step = 0; ; step++) {
-      const symbol2 = tape.get(head) ?? blank;
-      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol2}`);
-      const row = [token2, states[state], written2, moved, head, symbol2];
-      if (!rule) {
-        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol2);
-        yield [...row, unruled?.[2] ?? machine.stopped[state]];
-        return;
-      }
-      if (maxSteps !== null && step >= maxSteps) return;
-      const [next, write, move] = rule;
-      const made = machine.oneWay && head === 0 && move < 0 ? 0 : move;
-      const said = machine.nominal ? move : made;
-      token2 = machine.entered[next] ?? triple(states[next], write, said);
-      yield [...row, token2];
-      if (VERDICTS.includes(token2)) return;
-      tape.set(head, write);
-      [state, head, written2, moved] = [next, head + made, write, said];
-    }
-  }
-  function machineSays(machine) {
-    return {
-      result: () => "",
-      ending(stop) {
-        const lacking = machine.verdicts.filter((token2) => !stop.includes(token2));
-        const early = stop.filter((token2) => !VERDICTS.includes(token2));
-        const listed2 = (tokens) => tokens.join(", ") || "empty";
-        return lacking.length || early.length ? { expected: listed2(machine.verdicts), found: listed2(stop) } : null;
-      }
-    };
-  }
-
-  // src/live/truth/reference.ts
-  var ANY = /* @__PURE__ */ Symbol("any");
-  function truthOf(reference, { word, maxSteps, columns, gates, sequence: sequence2 }) {
-    if (reference.kind === "machine") return { lead: reference.lead, rows: machineRows(reference, word, maxSteps), ...machineSays(reference) };
-    if (reference.kind === "sequence") {
-      if (!sequence2) throw new Error("a program's reference needs its nodes");
-      return sequenceTruth(sequence2, word);
-    }
-    if (!gates) throw new Error("a circuit's reference needs its gates");
-    return { lead: [], rows: circuitRows(gates, word, maxSteps, columns), ...circuitSays(gates, word, maxSteps) };
-  }
-  function agrees(expected, found) {
-    return expected === ANY || expected === found;
   }
 
   // src/live/truth/sequence.ts
@@ -1692,7 +1626,8 @@ var explorer = (() => {
       const i = p - spec.before.length;
       return [token2, ...columns.map((column3, k) => i >= 0 && i < word.length ? column3[i] : ends2[k])];
     });
-    return { lead: spec.before, rows: rows.values(), result: () => "", ending: () => null };
+    const facts = () => ({ about: () => null, bump: () => null });
+    return { lead: spec.before, rows: rows.values(), result: () => "", ending: () => null, facts };
   }
   function outside({ nodes, automaton }, { name, node }) {
     if (node === null) return name === automaton.state ? NOTHING : "F";
@@ -1715,35 +1650,1825 @@ var explorer = (() => {
     return found.join(kind2 === "number" || found.some((text) => [...text].length !== 1) ? " " : "");
   }
 
-  // src/dom.ts
-  function el(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    set(element, attributes);
-    element.append(...children.filter((child) => child != null));
-    return element;
+  // src/live/truth/reference.ts
+  var ANY = /* @__PURE__ */ Symbol("any");
+  function truthOf(reference, { word, maxSteps, columns, gates, sequence: sequence2 }) {
+    if (reference.kind === "machine") return { lead: reference.lead, rows: machineRows(reference, word, maxSteps), ...machineSays(reference) };
+    if (reference.kind === "sequence") {
+      if (!sequence2) throw new Error("a program's reference needs its nodes");
+      return sequenceTruth(sequence2, word);
+    }
+    if (!gates) throw new Error("a circuit's reference needs its gates");
+    return { lead: [], rows: circuitRows(gates, word, maxSteps, columns), ...circuitSays(gates, word, maxSteps) };
   }
-  function svg(tag, attributes = {}, ...children) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    set(element, attributes);
-    element.append(...children.filter((child) => child != null));
-    return element;
+  function agrees(expected, found) {
+    return expected === ANY || expected === found;
   }
-  function set(element, attributes) {
-    for (const [name, value] of Object.entries(attributes)) {
-      if (typeof value === "function") element.addEventListener(name, value);
-      else if (value === null || value === void 0 || value === false) element.removeAttribute(name);
-      else element.setAttribute(name, value === true ? "" : String(value));
+
+  // src/live/document.ts
+  var NAMES = ["winner", "count", "score", "runner", "runner_score"];
+  var Shelf = class {
+    columns = [];
+    add(values) {
+      this.columns.push(values);
+      return { type: "f8", at: -this.columns.length, count: values.length };
+    }
+  };
+  function shelved(columns, { at }) {
+    return at < 0 ? columns[-1 - at] : null;
+  }
+  function documented(old, ran, word, result, shelf) {
+    const { rows, expected, divergence, compared: compared2, answer, T, recorder } = ran;
+    const { shown: shown2 } = old.live;
+    const show = (text) => Object.hasOwn(shown2, text) ? shown2[text] : visible(text);
+    const texts = /* @__PURE__ */ new Map();
+    const count2 = rows.length;
+    const checked = old.live.reference !== null;
+    return {
+      ...old,
+      T,
+      agrees: checked ? !divergence && compared2 > 0 : null,
+      compared: compared2,
+      answer,
+      result,
+      input: word.map(show).join(""),
+      prompt: ran.prompt,
+      lead: ran.lead,
+      count: count2,
+      rows: sheet(old.columns, rows, texts, show, shelf),
+      expected: divergence ? sheet(old.columns, expected, texts, show, shelf) : null,
+      checked: expected.length,
+      unspecified: unspecified(old.columns, expected, shelf),
+      divergence,
+      layers: old.layers.map((layer, l) => {
+        const passes = recorder.seen.filter((_, step) => recorder.steps[step][0] === l);
+        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, shelf) } : head) };
+      }),
+      steps: recorder.steps,
+      stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
+      texts: [...texts.keys()]
+    };
+  }
+  function sheet(columns, rows, texts, show, shelf) {
+    const interned = (cell) => {
+      if (cell === null || cell === ANY) return 0;
+      const text = show(String(cell));
+      if (!texts.has(text)) texts.set(text, texts.size);
+      return texts.get(text) + 1;
+    };
+    const number3 = (cell) => cell === ANY ? 0 : Number(cell);
+    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, shelf.add(Float64Array.from(rows, (row) => (numeric ? number3 : interned)(row[n])))]));
+  }
+  function unspecified(columns, expected, shelf) {
+    const free = columns.flatMap(({ name }, n) => {
+      const cells2 = Uint8Array.from(expected, (row) => Number(row[n] === ANY));
+      return cells2.includes(1) ? [[name, cells2]] : [];
+    });
+    return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
+  }
+  function looks2(passes, count2, shelf) {
+    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
+    const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
+    return { seen: places, sharers };
+  }
+  function joined(parts3) {
+    return parts3.length === 1 ? parts3[0] : Float64Array.from(parts3.flatMap((part) => [...part]));
+  }
+  function coordinates(others, count2) {
+    const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
+    return kept.length ? { others: Object.fromEntries(kept) } : {};
+  }
+
+  // src/live/norm.ts
+  var LayerNorm = class {
+    /** where: what the norm is called in refusals. */
+    constructor(norm, where) {
+      this.where = where;
+      [this.gain, this.bias, this.epsilon] = [vector(norm.gain), vector(norm.bias), norm.epsilon];
+    }
+    where;
+    gain;
+    bias;
+    epsilon;
+    /** gain · ((x - μ) / √(σ² + ε)) + bias: x (width,), which stays as it is, → (width,). */
+    of(x, position) {
+      if (!x.length) return x;
+      const centred = new Float64Array(x.length);
+      let sum2 = x[0];
+      for (let n = 1; n < x.length; n++) sum2 += x[n];
+      const mean2 = sum2 / x.length;
+      for (let n = 0; n < x.length; n++) centred[n] = x[n] - mean2;
+      let squares = centred[0] * centred[0];
+      for (let n = 1; n < x.length; n++) squares += centred[n] * centred[n];
+      const root2 = Math.sqrt(squares / x.length + this.epsilon);
+      const here = `${this.where}, position ${thousands(position)}`;
+      if (root2 === 0) throw new Refused(`${here}: its variance and its epsilon are 0, so that it divides by 0: use an epsilon above 0`);
+      if (!(root2 < Infinity)) throw new Refused(`${here}: the variance is too large for float64: use smaller weights`);
+      for (let n = 0; n < x.length; n++) centred[n] = this.gain[n] * (centred[n] / root2) + this.bias[n];
+      return centred;
+    }
+  };
+  function read(norm, x, position) {
+    return norm ? norm.of(x, position) : x;
+  }
+
+  // src/live/positions.ts
+  var FEATURES = {
+    "1/(i+1)": (i) => 1 / (i + 1),
+    "1": () => 1,
+    i: (i) => i,
+    "i^2": (i) => i * i,
+    "prime(i)": (i) => Number(isPrime(i)),
+    "square(i)": (i) => Number(Math.round(Math.sqrt(i)) ** 2 === i),
+    "power of 2(i)": (i) => Number(i > 0 && (i & i - 1) === 0),
+    "(-1)^i": (i) => 1 - 2 * (i % 2)
+  };
+  var MODULO = /^i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)$/;
+  function feature(name) {
+    if (Object.hasOwn(FEATURES, name)) return FEATURES[name];
+    const found = MODULO.exec(name);
+    if (!found) throw new Error(`unknown position feature '${name}'`);
+    const [modulus, remainder] = [Number(found[1]), Number(found[2])];
+    return (i) => Number(i % modulus === remainder);
+  }
+  function largest(name, i) {
+    return name === "i" || name === "i^2" ? feature(name)(i) : 1;
+  }
+  function isPrime(i) {
+    for (let divisor = 2; divisor * divisor <= i; divisor++) if (i % divisor === 0) return false;
+    return i > 1;
+  }
+
+  // src/live/overflow.ts
+  var MOST_POSITIONS = 2 ** 31;
+  var SAFE = 1e290;
+  function everythingIsFinite(decoder) {
+    if (decoder.loops.length) return false;
+    let x = new Float64Array(decoder.width);
+    const raise = (by) => {
+      const most = new Float64Array(x.length);
+      by.rows.forEach((row, n) => most[row] = Math.max(most[row], Math.abs(by.values[n])));
+      x = sum(x, most);
+    };
+    raise(decoder.tokens);
+    x = sum(x, times2(decoder.place, Float64Array.from(decoder.features, (name) => largest(name, MOST_POSITIONS))));
+    if (decoder.table) raise(decoder.table);
+    let fine = small(x);
+    for (const { heads, feedForward, attentionNorm, feedForwardNorm } of decoder.layers) {
+      const [attends, reads2] = normed(attentionNorm, x);
+      const sizes = heads.map((head) => ofHead(head, reads2));
+      fine = fine && attends && sizes.every(([safe]) => safe);
+      for (const [, added] of sizes) x = sum(x, added);
+      if (feedForward) {
+        const [feeds, given] = normed(feedForwardNorm, x);
+        const [safe, added] = ofFeedForward(feedForward, given);
+        fine = fine && feeds && safe;
+        x = sum(x, added);
+      }
+      fine = fine && small(x);
+    }
+    const [answers2, reads] = normed(decoder.norm, x);
+    return fine && answers2 && small(sum(times2(decoder.unembedding, reads), column2(decoder.unembeddingBias)));
+  }
+  function normed(norm, x) {
+    if (!norm) return [true, x];
+    const variance = 4 * x.length * x.reduce((most, value) => Math.max(most, value), 0) ** 2;
+    const bound = sum(
+      column2(norm.gain).map((value) => value * Math.sqrt(x.length)),
+      column2(norm.bias)
+    );
+    return [variance < SAFE && small(bound), bound];
+  }
+  function ofHead(head, x) {
+    const [query, key, value] = [times2(head.query, x), times2(head.key, x), times2(head.value, x)];
+    const asked = new Set(head.query.rows);
+    let score = 0;
+    let fine = true;
+    for (const c of new Set(head.key.rows)) {
+      if (!asked.has(c)) continue;
+      score += query[c] * key[c];
+      fine = fine && query[c] < SAFE && key[c] < SAFE;
+    }
+    return [fine && score < SAFE && small(value.map((each) => each * MOST_POSITIONS)), times2(head.output, value)];
+  }
+  function ofFeedForward(layer, x) {
+    const hidden = sum(times2(layer.input, x), column2(layer.inputBias));
+    return [small(hidden), sum(times2(layer.output, hidden), column2(layer.outputBias))];
+  }
+  function times2(matrix, x) {
+    const found = new Float64Array(matrix.height);
+    matrix.rows.forEach((row, n) => found[row] += Math.abs(matrix.values[n]) * x[matrix.columns[n]]);
+    return found;
+  }
+  function column2(matrix) {
+    return times2(matrix, Float64Array.of(1));
+  }
+  function sum(a, b) {
+    return a.map((value, n) => value + b[n]);
+  }
+  function small(numbers) {
+    return numbers.every((number3) => number3 < SAFE);
+  }
+
+  // src/live/dense.ts
+  var ONE = Float64Array.of(1);
+  var Weights = class {
+    constructor(decoder) {
+      this.decoder = decoder;
+      this.careful = !everythingIsFinite(decoder);
+      this.features = decoder.features.map(feature);
+      this.tokens = new ColumnsOf(decoder.tokens);
+      this.place = new LinearMap(decoder.place);
+      this.table = decoder.table && new ColumnsOf(decoder.table);
+      this.layers = decoder.layers.map((_, n) => this.partsOf(n));
+      this.uniform = this.layers.map(({ heads }) => heads.map((head) => head.uniform));
+      this.norm = decoder.norm && new LayerNorm(decoder.norm, "norm before the unembedding");
+      this.unembedding = new LinearMap(decoder.unembedding);
+      this.bias = vector(decoder.unembeddingBias);
+    }
+    decoder;
+    /** By layer and head, whether all its scores are 0 by construction. */
+    uniform;
+    layers;
+    careful;
+    features;
+    tokens;
+    place;
+    table;
+    norm;
+    unembedding;
+    bias;
+    embedded(token2, position) {
+      const x = new Float64Array(this.decoder.width);
+      this.tokens.addTo(x, token2);
+      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
+      if (this.table) {
+        if (position >= this.table.length) throw beyondTheTable(position);
+        this.table.addTo(x, position);
+      }
+      this.check(x, -1, position);
+      return x;
+    }
+    /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
+    attend(n, x, reads, position, length, watch) {
+      const { heads } = this.layers[n];
+      const looks3 = heads.map((head) => head.look(reads, position, length));
+      if (watch) looks3.forEach((look, k) => watch.head(n, k, look));
+      for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]] += added[r];
+    }
+    /** Add to x what the feed-forward part of layer n answers. */
+    feedForward(n, x, position, watch) {
+      const { feedForward: part, feedForwardNorm } = this.layers[n];
+      watch?.stage(n, "attention", x);
+      if (part) {
+        const reads = read(feedForwardNorm, x, position);
+        const hidden = part.inputBias.slice();
+        part.input.addTo(hidden, reads);
+        if (this.careful) this.checkHidden(n, part, hidden, position);
+        for (let u = 0; u < hidden.length; u++) if (!(hidden[u] > 0)) hidden[u] = 0;
+        part.output.addTo(x, hidden);
+        part.outputBias.addTo(x, ONE);
+      }
+      this.check(x, n, position);
+      watch?.stage(n, "feed_forward", x);
+    }
+    /** The logits of a position: (answers,). */
+    answers(x, position) {
+      const logits = this.bias.slice();
+      this.unembedding.addTo(logits, read(this.norm, x, position));
+      const wrong = this.careful ? firstInfinite(logits) : -1;
+      if (wrong >= 0) throw tooLarge("unembedding", position, `the logit of ${quoted(answered(this.decoder)[wrong])}`);
+      return logits;
+    }
+    partsOf(n) {
+      const { heads, feedForward, attentionNorm, feedForwardNorm } = this.decoder.layers[n];
+      const where = layerCalled(this.decoder, n + 1);
+      return {
+        attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
+        heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
+        feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
+        feedForward: feedForward && {
+          input: new LinearMap(feedForward.input),
+          inputBias: vector(feedForward.inputBias),
+          output: new LinearMap(feedForward.output),
+          outputBias: new LinearMap(feedForward.outputBias),
+          writes: Int32Array.from(new Set(feedForward.output.columns)).sort()
+        }
+      };
+    }
+    /** Refuse a stream that is not finite after a layer, from 0; -1: after the embedding. */
+    check(x, after, position) {
+      const wrong = this.careful ? firstInfinite(x) : -1;
+      if (wrong < 0) return;
+      const direction = this.decoder.names.directions[wrong] ?? String(wrong);
+      const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
+      throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
+    }
+    checkHidden(n, { writes }, hidden, position) {
+      const unit = writes.find((u) => !Number.isFinite(hidden[u]));
+      if (unit === void 0) return;
+      const name = this.decoder.names.units[n]?.[unit] ?? String(unit);
+      throw tooLarge(layerCalled(this.decoder, n + 1), position, `the sum of hidden unit ${quoted(name)}`);
+    }
+  };
+  var Dense = class extends Weights {
+    position = 0;
+    /** (width,) the stream at the last position, after the last layer */
+    residual = new Float64Array(0);
+    /** (answers,) the logits at the last position */
+    logits = new Float64Array(0);
+    /** Throws `Refused` if a head looks ahead. */
+    constructor(decoder) {
+      refuseAhead(decoder);
+      super(decoder);
+    }
+    /** Run the next position on a token, by its number, and return the first token with the largest logit.
+     *
+     * Throws `Refused` if a number is too large, a layer norm divides by 0, or the position table has no such position; the
+     * session cannot be used after that.
+     */
+    feed(token2, watch) {
+      const { position } = this;
+      const x = this.embedded(token2, position);
+      watch?.stage(-1, "embedding", x);
+      this.layers.forEach(({ heads, attentionNorm }, n) => {
+        if (heads.length) {
+          const reads = read(attentionNorm, x, position);
+          for (const head of heads) head.take(reads);
+          this.attend(n, x, reads, position, position + 1, watch);
+        }
+        this.feedForward(n, x, position, watch);
+      });
+      [this.residual, this.logits] = [x, this.answers(x, position)];
+      this.position++;
+      return argmax(this.logits);
+    }
+  };
+  var Whole = class extends Weights {
+    run(tokens, watches) {
+      const streams = Array.from(tokens, (token2, i) => this.embedded(token2, i));
+      for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]);
+      const through = (from, to) => {
+        for (let n = from; n < to; n++) this.layer(n, streams, watches);
+      };
+      let done = 0;
+      for (const loop of this.decoder.loops) {
+        through(done, loop.first - 1);
+        this.repeat(loop, streams, () => through(loop.first - 1, loop.last));
+        done = loop.last;
+      }
+      through(done, this.layers.length);
+      return streams.map((residual, i) => ({ residual, logits: this.answers(residual, i) }));
+    }
+    /** Run layer n, from 0, at all positions. */
+    layer(n, streams, watches) {
+      const { heads, attentionNorm } = this.layers[n];
+      if (heads.length) {
+        const reads = streams.map((x, i) => read(attentionNorm, x, i));
+        for (const head of heads) head.forget();
+        for (const x of reads) for (const head of heads) head.take(x);
+        streams.forEach((x, i) => this.attend(n, x, reads[i], i, streams.length, watches.get(i)));
+      }
+      streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
+    }
+    /** Make the passes of a loop. */
+    repeat({ first, last, times: times4, until }, streams, pass) {
+      const row = until && new LinearMap(until);
+      const ended = (x) => {
+        const found = new Float64Array(1);
+        row.addTo(found, x);
+        return found[0] >= 0.5;
+      };
+      for (let number3 = 1; number3 <= (times4 ?? MOST_PASSES2); number3++) {
+        pass();
+        if (row && streams.every(ended)) return;
+      }
+      if (times4 === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most`);
+    }
+  };
+  var MOST_PASSES2 = 1e4;
+  function wholeRun(decoder, tokens, watches = /* @__PURE__ */ new Map()) {
+    return new Whole(decoder).run(tokens, watches);
+  }
+  function argmax(numbers) {
+    let found = 0;
+    for (let n = 1; n < numbers.length; n++) if (numbers[n] > numbers[found]) found = n;
+    return found;
+  }
+  function refuseAhead(decoder) {
+    if (decoder.loops.length) throw new Refused("these weights run layers again, so they cannot run position by position: run the whole sequence at once");
+    const head = decoder.layers.flatMap(({ heads }) => heads).find(({ mask }) => mask !== "future");
+    if (!head) return;
+    const what = `head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead`;
+    throw new Refused(`${what}, so it cannot run position by position: run the whole sequence at once`);
+  }
+
+  // src/live/python.ts
+  function plainNumber(value) {
+    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+    return repr(value);
+  }
+  function repr(value) {
+    return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function sixDigits(value) {
+    return general(value, 6);
+  }
+  function general(value, digits2) {
+    return special(value) ?? pointed(toEven(value, digits2), digits2, true);
+  }
+  function toEven(value, digits2) {
+    const [exact, power2] = value.toExponential(100).split("e");
+    const all = exact.replace(/[-.]/g, "");
+    const tie = all[digits2] === "5" && /^0*$/.test(all.slice(digits2 + 1));
+    if (!tie || Number(all[digits2 - 1]) % 2) return value.toExponential(digits2 - 1);
+    const kept = all.slice(0, digits2);
+    return `${value < 0 ? "-" : ""}${kept[0]}${kept.slice(1) ? `.${kept.slice(1)}` : ""}e${power2}`;
+  }
+  function special(value) {
+    if (Object.is(value, -0)) return "-0";
+    if (Number.isNaN(value)) return "nan";
+    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
+  }
+  function pointed(text, most, short = false) {
+    const [mantissa, power2] = text.split("e");
+    const exponent = Number(power2);
+    const sign2 = mantissa.startsWith("-") ? "-" : "";
+    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
+    if (exponent < -4 || exponent >= most) {
+      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign2}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+    }
+    if (exponent < 0) return `${sign2}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    digits2 = digits2.padEnd(exponent + 1, "0");
+    const rest = digits2.slice(exponent + 1);
+    return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+  }
+
+  // src/live/readout.ts
+  function startsOf(subspaces) {
+    const starts = [0];
+    for (const { labels } of subspaces) starts.push(starts.at(-1) + (labels ? labels.length : 1));
+    return starts;
+  }
+  var Readout = class {
+    constructor(columns, subspaces) {
+      this.columns = columns;
+      this.subspaces = subspaces;
+      this.starts = startsOf(subspaces);
+    }
+    columns;
+    subspaces;
+    starts;
+    /** The cells of a position; x: (width,) the stream after the last layer. */
+    cells(fed, answer, x) {
+      return this.columns.map((column3) => {
+        switch (column3.kind) {
+          case "fed":
+            return fed;
+          case "answered":
+            return answer;
+          case "bits":
+            return this.bits(column3, x);
+          case "label":
+            return label(column3.labels ?? this.subspaces[column3.at].labels, this.part(column3.at, x));
+          case "number":
+            return x[this.starts[column3.at]] + 0;
+        }
+      });
+    }
+    part(n, x) {
+      return x.subarray(this.starts[n], this.starts[n + 1]);
+    }
+    bits({ bits: bits3, names }, x) {
+      const values = bits3.map((n) => x[this.starts[n]]);
+      const digits2 = values.every((value) => value === 0 || value === 1) ? values.map((value) => String(value + 0)).join("") : "";
+      if (names[digits2] || digits2) return names[digits2] ?? digits2;
+      return combination(bits3.map((n) => this.subspaces[n].name), values);
+    }
+  };
+  function oneHot(part) {
+    let [best2, size] = [0, 0];
+    for (let k = 0; k < part.length; k++) {
+      if (part[k] > part[best2]) best2 = k;
+      size += Math.abs(part[k]);
+    }
+    if (size === 1 && part[best2] === 1) return best2 + 1;
+    return size === 0 ? 0 : -1;
+  }
+  function label(labels, part) {
+    const found = oneHot(part);
+    if (found > 0) return labels[found - 1];
+    return found === 0 ? null : combination(labels, part);
+  }
+  function combination(labels, values) {
+    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+
+  // src/broken/rational.ts
+  var ZERO = { above: 0n, below: 1n };
+  function exactly2(value) {
+    let below = 1n;
+    while (!Number.isInteger(value)) {
+      value *= 2;
+      below *= 2n;
+    }
+    return { above: BigInt(value), below };
+  }
+  function meant(value, most) {
+    for (let below = 1; below <= most; below++) {
+      const above = Math.round(value * below);
+      if (above / below === value) return { above: BigInt(above), below: BigInt(below) };
+    }
+    return exactly2(value);
+  }
+  function plus2(a, b) {
+    if (a.below === b.below) return { above: a.above + b.above, below: a.below };
+    return { above: a.above * b.below + b.above * a.below, below: a.below * b.below };
+  }
+  function times3(a, b) {
+    return { above: a.above * b.above, below: a.below * b.below };
+  }
+  function minus(a, b) {
+    return plus2(a, { above: -b.above, below: b.below });
+  }
+  function less(a, b) {
+    return a.above * b.below < b.above * a.below;
+  }
+  function nearest2({ above, below }) {
+    const excess = Math.max(0, Math.min(bits2(above), bits2(below)) - 900);
+    return Number(above >> BigInt(excess)) / Number(below >> BigInt(excess));
+  }
+  function bits2(number3) {
+    return 4 * (number3 < 0n ? -number3 : number3).toString(16).length;
+  }
+
+  // src/broken/cause.ts
+  var MOST_PLACES = 512;
+  var SLACK = 8 * Number.EPSILON;
+  var PARTS = ["attention", "feed-forward"];
+  var Observation = class {
+    constructor(position) {
+      this.position = position;
+    }
+    position;
+    stages = [];
+    looks = [];
+    stage(_layer, _part, x) {
+      this.stages.push(x.slice());
+    }
+    head(layer, head, look) {
+      const everything = this.position + 1;
+      (this.looks[layer] ??= [])[head] = look ? { scores: look.scores.slice(), attended: [...look.attended] } : { scores: new Float64Array(everything), attended: Array.from({ length: everything }, (_, j) => j) };
+    }
+  };
+  var Put = class {
+    constructor(at, shares, inner) {
+      this.at = at;
+      this.shares = shares;
+      this.inner = inner;
+    }
+    at;
+    shares;
+    inner;
+    kept = 0;
+    stages = 0;
+    stage(layer, part, x) {
+      const { at, shares } = this;
+      const here = this.stages++;
+      if (here === at.stage) x[at.h] = shares.h;
+      if (here === at.before + 1) x[at.m] = this.kept;
+      this.inner?.stage(layer, part, x);
+      if (here !== at.before) return;
+      [this.kept, x[at.m]] = [x[at.m], shares.moved];
+    }
+    head(layer, head, look) {
+      this.inner?.head(layer, head, look);
+    }
+  };
+  function* righted(right, about, { since, moves }, { tokens, bump, cell }, watches = /* @__PURE__ */ new Map()) {
+    const session = new Dense(right);
+    const starts = startsOf(about.layout);
+    for (let i = 0; i < tokens.length; i++) {
+      let watch = watches.get(i);
+      if (moves && bump(i) !== null) {
+        const at = { h: starts[moves.h], m: starts[moves.m], stage: since[moves.h], before: 2 * moves.layer };
+        watch = new Put(at, { h: cell(i) / (i + 1), moved: (cell(i) - cell(i - 1)) / (i + 1) }, watch);
+      }
+      session.feed(tokens[i], watch);
+      yield session;
     }
   }
-  function icon(path) {
-    return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));
+  function causeOf(broken, right, about, claims, facts) {
+    return new Search(broken, right, about, claims, facts).cause(facts.tokens.length - 1);
   }
-  function characterWidth(where) {
-    const probe = el("span", { class: "mono", style: "position:absolute;visibility:hidden" }, "0".repeat(40));
-    where.append(probe);
-    const width = probe.getBoundingClientRect().width / 40;
-    probe.remove();
-    return width;
+  var Search = class {
+    constructor(broken, right, about, claims, facts) {
+      this.broken = broken;
+      this.right = right;
+      this.about = about;
+      this.claims = claims;
+      this.facts = facts;
+      this.starts = startsOf(about.layout);
+    }
+    broken;
+    right;
+    about;
+    claims;
+    facts;
+    starts;
+    /** What there is at some of the positions with the changed and with the unchanged weights. */
+    observed(places) {
+      const [seen, due] = [new Map(places.map((i) => [i, new Observation(i)])), new Map(places.map((i) => [i, new Observation(i)]))];
+      const tokens = this.facts.tokens.slice(0, Math.max(...places) + 1);
+      const session = new Dense(this.broken);
+      tokens.forEach((token2, i) => session.feed(token2, seen.get(i)));
+      for (const _ of righted(this.right, this.about, this.claims, { ...this.facts, tokens }, due)) ;
+      return [seen, due];
+    }
+    /** The first wrong value at a position, or its cause at an earlier one; before: the number of the stage to stop at. */
+    cause(position, before = Infinity) {
+      const [seen, due] = this.observed([position]).map((found) => found.get(position));
+      for (let stage = 0; stage < Math.min(before, seen.stages.length); stage++) {
+        const wrong = this.firstWrong(position, stage, seen, due);
+        if (wrong !== null) return this.told(position, stage, wrong, seen, due);
+      }
+      return null;
+    }
+    /** The first subspace whose value after a stage is wrong; null if there is none. */
+    firstWrong(i, stage, seen, due) {
+      const [found, wanted] = [seen.stages[stage], due.stages[stage]];
+      for (let s = 0; s < this.about.layout.length; s++)
+        for (let n = this.starts[s]; n < this.starts[s + 1]; n++) if (!(Math.abs(found[n] - wanted[n]) <= SLACK * Math.max(Math.abs(wanted[n]), 1 / (i + 1)))) return s;
+      return null;
+    }
+    told(i, stage, s, seen, due) {
+      const layer = Math.ceil(stage / 2) - 1;
+      const attention = stage % 2 === 1;
+      const own = attention ? this.lookOf(i, layer, s, seen, due) : null;
+      const root2 = own && this.root(i, layer, own);
+      if (root2) return root2;
+      const expected = stage >= this.claims.since[s] ? this.words(s, this.part(due.stages[stage], s)) : "0 (nothing is written there yet)";
+      const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer].name}), ${PARTS[1 - stage % 2]}`;
+      const lines = [`${where} at position ${i}: ${this.about.layout[s].name} should be ${expected}, is ${this.words(s, this.part(seen.stages[stage], s))}`];
+      const astray = own && differ(own.attended, own.expected);
+      if (astray)
+        lines.push(`head ${quoted(own.head.name)} attended to ${positionsText(own.attended)} with score ${general(own.score + 0, 17)}, should attend to ${positionsText(own.expected)} with score ${general(own.due + 0, 17)}`);
+      lines.push(this.why(i, layer, attention, s, own));
+      const said = this.facts.about(i);
+      if (said !== null) lines.push(said);
+      return lines.map(visible);
+    }
+    /** Of the heads that write into a subspace, and of which it is known where they have to look, where one looked: the last that went astray, otherwise the first. */
+    lookOf(i, layer, s, seen, due) {
+      let found = null;
+      this.broken.layers[layer].heads.forEach((head, k) => {
+        if (!this.claims.known[layer][k] || !head.output.rows.some((row) => row >= this.starts[s] && row < this.starts[s + 1])) return;
+        const [{ scores, attended }, { attended: expected }] = [seen.looks[layer][k], due.looks[layer][k]];
+        const [start2] = inSight(head.mask, i, this.facts.tokens.length);
+        const look = { head, attended, expected, score: scores[attended[0] - start2], due: scores[expected[0] - start2] ?? -Infinity };
+        if (!found || differ(attended, expected)) found = look;
+      });
+      return found;
+    }
+    /** The first wrong value at the attended positions before this layer, if there is one. */
+    root(i, layer, { attended, expected }) {
+      const places = [.../* @__PURE__ */ new Set([...attended, ...expected])].filter((j) => j !== i).sort((a, b) => a - b);
+      if (!places.length || places.length > MOST_PLACES) return null;
+      const [seen, due] = this.observed(places);
+      const wrong = places.find((j) => this.firstWrong(j, 2 * layer, seen.get(j), due.get(j)) !== null);
+      return wrong === void 0 ? null : this.cause(wrong, 2 * layer + 1);
+    }
+    why(i, layer, attention, s, own) {
+      if (layer < 0) return "the embedding weights are wrong";
+      const { attentionNorm, feedForwardNorm } = this.broken.layers[layer];
+      if (!own) return `its inputs are right: the ${attention ? "attention" : "feed-forward"} weights of this layer are wrong${orNorm(!attention && feedForwardNorm !== null)}`;
+      if (differ(own.attended, own.expected)) return this.whyElsewhere(i, layer, own);
+      const remark = s === this.claims.moves?.h ? this.facts.bump(i) : null;
+      return remark ?? `the head looked where it should: its value or output weights are wrong${orNorm(attentionNorm !== null)}`;
+    }
+    /** Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic? */
+    whyElsewhere(i, layer, { head, attended, expected, score, due: dueScore }) {
+      const [start2, end2] = inSight(head.mask, i, this.facts.tokens.length);
+      const hidden = expected.filter((j) => j < start2 || j >= end2);
+      if (hidden.length) return `its mask ${quoted(head.mask)} hides ${positionsText(hidden)}: use mask 'none'`;
+      if (this.broken.layers[layer].attentionNorm) return "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding";
+      const astray = attended.filter((j) => !expected.includes(j));
+      const places = [.../* @__PURE__ */ new Set([i, ...expected, ...astray])];
+      const [, streams] = this.observed(places);
+      const exact = (j) => Array.from(streams.get(j).stages[2 * layer], (value) => meant(value, j + 1));
+      const asked = product(head.query, exact(i));
+      const best2 = (among) => among.map((j) => dot(asked, product(head.key, exact(j)))).reduce((most, each) => less(most, each) ? each : most);
+      const due = best2(expected);
+      const got = astray.length ? best2(astray) : due;
+      if (!less(got, due)) return "in exact arithmetic this head looks there as well: its query or key weights are wrong";
+      const top = Math.max(Math.abs(score), Math.abs(dueScore));
+      return `rounding: the true scores differ by ${general(nearest2(minus(due, got)), 3)}, float64 numbers as large as these are ${general(spacing(top), 3)} apart: use a wider dtype, or the exact engine`;
+    }
+    part(x, s) {
+      return [...x.subarray(this.starts[s], this.starts[s + 1])];
+    }
+    words(s, values) {
+      const { labels } = this.about.layout[s];
+      if (!labels) return general(values[0], 9);
+      if (!values.some(Boolean)) return "⊥ (0)";
+      const text = combination(labels, values);
+      return values.filter(Boolean).length === 1 && values.includes(1) ? text.slice(1, -1) : text;
+    }
+  };
+  function unembeddingCause(broken, position, expected, found, about) {
+    const lines = [
+      `unembedding at position ${position}: logits should be ${expected}, is ${found}`,
+      `the residual stream is right after every layer: the unembedding weights are wrong${orNorm(broken.norm !== null)}`
+    ];
+    return (about === null ? lines : [...lines, about]).map(visible);
+  }
+  var orNorm = (normed3) => normed3 ? ", or the layer norm that they read" : "";
+  function differ(a, b) {
+    return a.length !== b.length || a.some((each, n) => each !== b[n]);
+  }
+  function positionsText(positions2) {
+    if (positions2.length === 1) return `position ${positions2[0]}`;
+    if (positions2.length > 6) return `${positions2.length} positions (${positions2[0]} … ${positions2.at(-1)})`;
+    return `positions ${positions2.join(", ")}`;
+  }
+  function product({ rows, columns, values }, x) {
+    const found = /* @__PURE__ */ new Map();
+    rows.forEach((row, n) => found.set(row, plus2(found.get(row) ?? ZERO, times3(exactly2(values[n]), x[columns[n]]))));
+    return found;
+  }
+  function dot(a, b) {
+    return [...b].reduce((sum2, [component, value]) => plus2(sum2, times3(a.get(component) ?? ZERO, value)), ZERO);
+  }
+  function spacing(value) {
+    if (!Number.isFinite(value)) return NaN;
+    const bits3 = new BigInt64Array(new Float64Array([value]).buffer);
+    bits3[0] += 1n;
+    return new Float64Array(bits3.buffer)[0] - value;
+  }
+
+  // src/live/generate.ts
+  function prompted(decoder, prompt) {
+    const { vocabulary, bos, positions: positions2, outputs } = decoder;
+    const numbers = new Map(vocabulary.map((token2, n) => [token2, n]));
+    const found = prompt.map((token2, i) => {
+      const number3 = numbers.get(token2);
+      if (number3 !== void 0) return number3;
+      const more = vocabulary.length > 8 ? ", …" : "";
+      throw new Refused(`token ${i} of the prompt, ${quoted(token2)}, is not in the vocabulary: use ${vocabulary.slice(0, 8).join(", ")}${more}`);
+    });
+    if (!found.length && bos === null) throw new Refused("the prompt is empty, and these weights have no BOS to start with: give at least one token");
+    if (bos !== null) found.push(bos);
+    if (positions2 !== null && found.length > positions2) {
+      const longer = outputs.length ? `, or compile the program with --max-length ${prompt.length}` : "";
+      const what = `the prompt has ${counted(prompt.length, "token")}, and these weights have ${counted(positions2, "position")}`;
+      throw new Refused(`${what}: give a shorter one${longer}`);
+    }
+    return found;
+  }
+  function* generate(decoder, given, maxPositions = Infinity, watch) {
+    const most = Math.min(maxPositions, decoder.positions ?? Infinity);
+    const stop = new Set(decoder.stop);
+    const session = new Dense(decoder);
+    let answer = -1;
+    for (let position = 0; position < most; position++) {
+      const fed = given[position] ?? answer;
+      answer = session.feed(fed, watch);
+      yield { position, fed, answer, residual: session.residual, logits: session.logits };
+      if (stop.has(answer) && position + 1 >= given.length) return;
+    }
+  }
+
+  // src/live/record.ts
+  var MOST_SHARERS = 64;
+  var FIRST_SIZE2 = 64;
+  var Growing = class {
+    values = new Float64Array(FIRST_SIZE2);
+    set(i, value) {
+      while (i >= this.values.length) {
+        const larger = new Float64Array(2 * this.values.length);
+        larger.set(this.values);
+        this.values = larger;
+      }
+      this.values[i] = value;
+    }
+    get(i) {
+      return this.values[i];
+    }
+    upto(count2) {
+      return this.values.slice(0, count2);
+    }
+  };
+  var Recorder = class {
+    /** heads: the number of heads of the layer of each step; mostSharers: the most positions sharing a head's weight that are kept. */
+    constructor(subspaces, heads, steps, mostSharers = MOST_SHARERS) {
+      this.subspaces = subspaces;
+      this.steps = steps;
+      this.mostSharers = mostSharers;
+      this.starts = startsOf(subspaces);
+      this.before = new Float64Array(this.starts.at(-1));
+      this.standing = subspaces.map(() => ({ value: 0, other: null }));
+      this.written = Array.from({ length: 1 + 2 * heads.length }, () => /* @__PURE__ */ new Map());
+      this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
+    }
+    subspaces;
+    steps;
+    mostSharers;
+    /** By step and head: see `RunSpec.steps`. */
+    seen;
+    /** By stage, the columns of the subspaces that it changes anywhere. */
+    written;
+    starts;
+    before;
+    standing;
+    position = -1;
+    number = 0;
+    stage(layer, _part, x) {
+      if (layer < 0) [this.position, this.number] = [this.position + 1, 0];
+      const [here, columns, first] = [this.position, this.written[this.number], this.number === 0];
+      for (let n = 0; n < this.subspaces.length; n++) {
+        let column3 = columns.get(n);
+        if (first || this.differs(n, x)) {
+          this.standing[n] = this.content(n, x);
+          column3 ??= this.begun(n, columns);
+        }
+        if (column3) this.put(column3, here, this.standing[n]);
+      }
+      this.before.set(x);
+      this.number++;
+    }
+    /** step: its index, which is the layer's where no loop runs it again; start: the position of the first score. */
+    head(step, head, look, start2 = 0) {
+      const [seen, here] = [this.seen[step][head], this.position];
+      const count2 = look ? look.attended.length : here + 1;
+      const first = look ? look.attended[0] : 0;
+      const runner = look ? look.runner : -1;
+      seen.winner.set(here, first);
+      seen.count.set(here, count2);
+      seen.score.set(here, look ? look.scores[first - start2] : 0);
+      seen.runner.set(here, runner);
+      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner - start2]);
+      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, this.mostSharers)));
+    }
+    differs(n, x) {
+      for (let k = this.starts[n]; k < this.starts[n + 1]; k++) if (x[k] !== this.before[k]) return true;
+      return false;
+    }
+    content(n, x) {
+      const { labels } = this.subspaces[n];
+      if (labels === null) return { value: x[this.starts[n]], other: null };
+      if (!labels.length) return { value: 0, other: null };
+      const part = x.subarray(this.starts[n], this.starts[n + 1]);
+      const value = oneHot(part);
+      return { value, other: value < 0 ? Array.from(part) : null };
+    }
+    /** A column that begins here: at the positions before, the stage left the subspace as an earlier one had made it. */
+    begun(n, columns) {
+      const column3 = { values: new Growing(), others: /* @__PURE__ */ new Map() };
+      columns.set(n, column3);
+      let earlier = this.number - 1;
+      while (earlier >= 0 && !this.written[earlier].has(n)) earlier--;
+      const old = earlier < 0 ? void 0 : this.written[earlier].get(n);
+      for (let i = 0; old && i < this.position; i++) this.put(column3, i, { value: old.values.get(i), other: old.others.get(i) ?? null });
+      return column3;
+    }
+    put(column3, i, { value, other }) {
+      column3.values.set(i, value);
+      if (other) column3.others.set(i, other);
+    }
+  };
+  function recordedWhole(decoder, given, subspaces) {
+    const shown2 = given.map(() => ({ stages: [], looks: [] }));
+    const watch = ({ stages, looks: looks3 }) => ({
+      stage: (layer, part, x) => stages.push({ layer, part, x: x.slice() }),
+      head: (_layer, _head, look) => looks3.push(look && { ...look, scores: look.scores.slice() })
+    });
+    const passed = wholeRun(decoder, given, new Map(shown2.map((each, i) => [i, watch(each)])));
+    const passes = decoder.layers.map(() => 0);
+    const steps = shown2[0].stages.flatMap(({ layer, part }) => {
+      if (part !== "attention") return [];
+      const looped = decoder.loops.some(({ first, last }) => first <= layer + 1 && layer < last);
+      return [[layer, looped ? ++passes[layer] : 0]];
+    });
+    const heads = steps.map(([layer]) => decoder.layers[layer].heads);
+    const recorder = new Recorder(subspaces, heads.map(({ length }) => length), steps, given.length);
+    shown2.forEach(({ stages, looks: looks3 }, i) => {
+      for (const { layer, part, x } of stages) recorder.stage(layer, part, x);
+      const each = looks3.values();
+      heads.forEach((those, step) => those.forEach(({ mask }, k) => recorder.head(step, k, each.next().value, inSight(mask, i, given.length)[0])));
+    });
+    return { passed, recorder };
+  }
+
+  // src/live/run.ts
+  var STOP2 = "stop";
+  var UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
+  var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
+  function run(task, progress) {
+    const { decoder, columns, tape, truth, word, ends: ends2, search } = task;
+    const labels = decoder.outputs.length > 0;
+    const prompt = [...ends2?.before ?? truth?.lead ?? [], ...word, ...ends2?.after ?? []];
+    const given = prompted(decoder, prompt);
+    const { found, recorder } = labels ? labelled(task, given) : generated(task, given, prompt.length);
+    const [rows, expected] = [[], []];
+    let compared2 = 0;
+    let differs = null;
+    const next = () => {
+      try {
+        const row = found.next();
+        return row.done ? null : row.value;
+      } catch (error) {
+        if (differs && error instanceof Refused) return null;
+        throw error;
+      }
+    };
+    for (; ; ) {
+      const want = truth?.rows.next();
+      if (want?.done && !differs) break;
+      const row = next();
+      if (want && !want.done) {
+        expected.push(want.value);
+        if (!differs) {
+          compared2 += want.value.filter((cell) => cell !== ANY).length;
+          if (!row || want.value.some((cell, n) => !agrees(cell, row[n]))) differs = { want: want.value, row, position: rows.length };
+        }
+      }
+      if (!row) break;
+      rows.push(row);
+      if (rows.length % 64 === 0) progress(rows.length);
+    }
+    const stop = decoder.stop.map((token2) => decoder.vocabulary[token2]);
+    const ending2 = truth && (!differs || !differs.row) ? truth.ending(stop, decoder.positions) : null;
+    let divergence = null;
+    if (ending2) divergence = { position: rows.length - 1, column: STOP2, ...ending2, cause: [UNSEARCHED] };
+    else if (differs) {
+      divergence = difference(columns, differs);
+      if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: expected.slice(0, differs.position + 1), row: differs.row });
+    }
+    const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
+    const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
+    const answer = known ?? (rows.length === decoder.positions && !stop.length ? "end" : "limit");
+    const T = labels ? 0 : answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
+    return { rows, expected, compared: compared2, divergence, answer: labels ? "end" : answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0, recorder };
+  }
+  function generated({ decoder, readout, subspaces, maxSteps }, given, prompt) {
+    const recorder = new Recorder(subspaces, decoder.layers.map(({ heads }) => heads.length), decoder.layers.map((_, n) => [n, 0]));
+    const most = maxSteps === null ? Infinity : prompt + maxSteps + (decoder.bos !== null ? 2 : -1);
+    const reader = new Readout(readout, subspaces);
+    const rows = function* () {
+      for (const { fed, answer, residual } of generate(decoder, given, most, recorder)) yield reader.cells(decoder.vocabulary[fed], decoder.vocabulary[answer], residual);
+    };
+    return { found: rows(), recorder };
+  }
+  function labelled({ decoder, subspaces }, given) {
+    const { passed, recorder } = recordedWhole(decoder, given, subspaces);
+    return { found: passed.map(({ logits }, i) => [decoder.vocabulary[given[i]], ...answersOf(decoder, logits)]).values(), recorder };
+  }
+  function answersOf({ outputs }, logits) {
+    let start2 = 0;
+    return outputs.map(({ labels }) => {
+      const values = logits.subarray(start2, start2 += labels ? labels.length : 1);
+      if (!labels) return values[0] + 0;
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
+  }
+  function difference(columns, { want, row, position }) {
+    const found = row ?? want.map(() => null);
+    const at = want.findIndex((cell, n2) => !agrees(cell, found[n2]));
+    const n = at < 0 ? want.length - 1 : at;
+    const { name, signed } = columns[n];
+    return { position, column: name, expected: written(want[n], signed), found: written(found[n], signed), cause: [UNSEARCHED] };
+  }
+  function searched({ broken, right, about, claims, columns, reader, truth, expected, row }) {
+    const position = expected.length - 1;
+    const names = columns.map(({ name }) => name);
+    const numbers = new Map(right.vocabulary.map((token2, n) => [token2, n]));
+    const tokens = expected.map((cells2) => numbers.get(String(cells2[0])));
+    const { about: said, bump } = truth.facts(expected, names);
+    const h = names.indexOf("h");
+    try {
+      const facts = { tokens, about: said, bump, cell: (i2) => Number(expected[i2][h]) };
+      let i = 0;
+      for (const { residual, logits } of righted(right, about, claims, facts)) {
+        const cells2 = reader.cells(right.vocabulary[tokens[i]], right.vocabulary[argmax(logits)], residual);
+        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+        i++;
+      }
+      const cause = causeOf(broken, right, about, claims, facts);
+      if (cause) return cause;
+      const [want, found] = [expected[position], row];
+      const at = found ? want.findIndex((cell, n) => !agrees(cell, found[n])) : -1;
+      if (!found || at < want.length - 1) return [];
+      return unembeddingCause(broken, position, written(want.at(-1), false), written(found.at(-1), false), said(position));
+    } catch (error) {
+      if (error instanceof Refused) return [`not known: ${error.message}`];
+      throw error;
+    }
+  }
+  function written(cell, signed) {
+    if (cell === null || cell === ANY) return "⊥";
+    if (typeof cell === "string") return cell;
+    return `${signed && cell > 0 ? "+" : ""}${plainNumber(cell)}`;
+  }
+  function described2(prompt) {
+    const first = prompt.findIndex((token2) => [...token2].length === 1);
+    return first < 0 ? prompt.length : first;
+  }
+
+  // src/live/worker.ts
+  function carriedOut({ runs, word, text, ends: ends2, maxSteps, gates, sequence: sequence2 }, progress) {
+    const shelf = new Shelf();
+    let done = 0;
+    const made = runs.map(({ spec, decoder, right, about }) => {
+      const { columns, subspaces, live, tape } = spec;
+      const names = columns.map(({ name }) => name);
+      const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
+      const search = live.claims && !decoder.outputs.length ? { right, about, claims: live.claims } : null;
+      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
+      done += ran.rows.length;
+      return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
+    });
+    return { runs: made, columns: shelf.columns };
+  }
+  function serve() {
+    addEventListener("message", ({ data }) => {
+      const say = (message, transfer = []) => postMessage(message, { transfer });
+      let last = performance.now();
+      try {
+        const finished = carriedOut(data, (done) => {
+          if (performance.now() - last < 50) return;
+          last = performance.now();
+          say({ done });
+        });
+        say({ finished }, finished.columns.map(({ buffer }) => buffer));
+      } catch (error) {
+        say(error instanceof Refused ? { refused: error.message } : { broken: String(error) });
+      }
+    });
+  }
+  function ordered(order2, worker, progress) {
+    const stop = () => worker.terminate();
+    const finished = new Promise((resolve, reject) => {
+      worker.addEventListener("message", ({ data }) => {
+        if ("done" in data) return progress(data.done);
+        stop();
+        if ("finished" in data) resolve(data.finished);
+        else reject("refused" in data ? new Refused(data.refused) : new Error(data.broken));
+      });
+      worker.addEventListener("error", (event) => {
+        stop();
+        reject(new Error(event.message || "this browser starts no worker here"));
+      });
+    });
+    worker.postMessage(order2);
+    return { finished, stop };
+  }
+  function weightsOf({ decoder }, buffers) {
+    if (decoder.none !== void 0) throw new Error(decoder.none);
+    return decoderOf(decoder, buffers);
+  }
+
+  // src/live/rerun.ts
+  var Rerun = class {
+    /** worker: starts a worker that serves orders. */
+    constructor(data, buffers, worker, broken) {
+      this.data = data;
+      this.buffers = buffers;
+      this.worker = worker;
+      this.broken = broken;
+    }
+    data;
+    buffers;
+    worker;
+    broken;
+    weights = null;
+    /** Why the page cannot run its weights; null if it can. */
+    static refusal({ runs }) {
+      for (const { decoder, dtype } of runs) {
+        if (decoder.none !== void 0) return decoder.none;
+        if (dtype !== "float64") return `this run was computed in ${dtype}, and the page computes in float64`;
+      }
+      return null;
+    }
+    /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+    begin(word, text, maxSteps, progress) {
+      const { data, buffers } = this;
+      this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+      const runs = data.runs.map((spec, n) => {
+        const { decoder: right, about } = this.weights[n];
+        return { spec, decoder: this.broken?.current ?? right, right, about };
+      });
+      const begun = performance.now();
+      const running = ordered({ runs, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
+      const finished = running.finished.then(({ runs: runs2, columns }) => {
+        const positions2 = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
+        const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
+        const said = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions2} in ${seconds} s; ${said}.` };
+      });
+      return { finished, stop: () => running.stop() };
+    }
+  };
+  function compared(run2) {
+    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
+    const cells2 = `${count(compared2, "cell")} compared with the ${reference}`;
+    return agrees2 ? `${cells2}, all agree` : `${cells2}, and it differs at position ${divergence.position}`;
+  }
+  function gatesOf({ circuit, runs, box }, buffers) {
+    if (!circuit || !box.circuit) return null;
+    const found = new Circuit(circuit, buffers);
+    const nets = Array.from({ length: found.size - circuit.inputs }, (_, n) => circuit.inputs + n);
+    return {
+      inputs: circuit.inputs,
+      gates: nets.map((net) => ({ table: found.table(net), operands: found.operands(net), kind: found.kind(net).replace(/^table /, "") })),
+      nets: circuit.nets,
+      outputs: circuit.outputs.map(([, net]) => net),
+      buses: box.circuit.outputs,
+      encoding: box.circuit.encoding,
+      names: runs[0].live.readout[runs[0].columns.findIndex(({ name }) => name === "gate")]?.names ?? {}
+    };
+  }
+  function workerOf(script) {
+    const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    const worker = new Worker(address);
+    setTimeout(() => URL.revokeObjectURL(address), 1e4);
+    return worker;
+  }
+
+  // src/broken/address.ts
+  var SET = "set=";
+  var parts = () => location.hash.slice(1).split("&").filter(Boolean);
+  function changesInAddress() {
+    return keptInAddress().map((part) => decoded(part.slice(SET.length)));
+  }
+  function keptInAddress() {
+    return parts().filter((part) => part.startsWith(SET));
+  }
+  function keepInAddress(changes) {
+    const others = parts().filter((part) => !part.startsWith(SET));
+    try {
+      history.replaceState(null, "", `#${[...others, ...changes.map((text) => SET + encoded(text))].join("&")}`);
+    } catch {
+    }
+  }
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      throw new Refused(`the address says set=${text}, which is not encoded as addresses are: write % as %25`);
+    }
+  }
+  function encoded(text) {
+    return encodeURIComponent(text).replace(/%(5B|5D|2C|3D|2F|3A)/gi, decodeURIComponent);
+  }
+
+  // src/broken/weights.ts
+  function matricesOf(decoder) {
+    const found = /* @__PURE__ */ new Map();
+    const norm = (path, part) => {
+      if (part) found.set(`${path}.gain`, part.gain).set(`${path}.bias`, part.bias);
+    };
+    found.set("token_embedding", decoder.tokens).set("position_embedding", decoder.place);
+    if (decoder.table) found.set("position_table", decoder.table);
+    found.set("unembedding", decoder.unembedding).set("unembedding_bias", decoder.unembeddingBias);
+    decoder.layers.forEach(({ attentionNorm, feedForwardNorm }, n) => {
+      norm(`layers.${n + 1}.attention_norm`, attentionNorm);
+      norm(`layers.${n + 1}.feed_forward_norm`, feedForwardNorm);
+    });
+    norm("norm", decoder.norm);
+    decoder.layers.forEach(({ heads, feedForward: part }, n) => {
+      heads.forEach((head, k) => {
+        for (const name of ["query", "key", "value", "output"]) found.set(`layers.${n + 1}.heads.${k}.${name}`, head[name]);
+      });
+      if (!part) return;
+      const path = `layers.${n + 1}.feed_forward`;
+      found.set(`${path}.input`, part.input).set(`${path}.input_bias`, part.inputBias).set(`${path}.output`, part.output).set(`${path}.output_bias`, part.outputBias);
+    });
+    decoder.loops.forEach(({ until }, n) => until && found.set(`loops.${n + 1}.until`, until));
+    return found;
+  }
+  function changed(decoder, changes) {
+    const copy = structuredClone(decoder);
+    const matrices = matricesOf(copy);
+    for (const { path, row, column: column3, value } of changes) put(matrices.get(path), row, column3, value);
+    return copy;
+  }
+  function entry(matrix, row, column3) {
+    const n = placeOf(matrix, row, column3);
+    return matrix.rows[n] === row && matrix.columns[n] === column3 ? matrix.values[n] : 0;
+  }
+  function placeOf({ rows, columns }, row, column3) {
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (rows[middle] < row || rows[middle] === row && columns[middle] < column3) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  function put(matrix, row, column3, value) {
+    const n = placeOf(matrix, row, column3);
+    const there = matrix.rows[n] === row && matrix.columns[n] === column3;
+    const end2 = n + Number(there);
+    const own = value === 0 ? [] : [value];
+    const spliced = (array, made, middle) => made([...array.subarray(0, n), ...middle, ...array.subarray(end2)]);
+    matrix.values = spliced(matrix.values, (numbers) => Float64Array.from(numbers), own);
+    matrix.rows = spliced(matrix.rows, (numbers) => Int32Array.from(numbers), own.length ? [row] : []);
+    matrix.columns = spliced(matrix.columns, (numbers) => Int32Array.from(numbers), own.length ? [column3] : []);
+  }
+  function axesOf(decoder, path) {
+    const matrices = matricesOf(decoder);
+    const matrix = matrices.get(path);
+    if (!matrix) throw new Refused(unknown(path, [...matrices.keys()]));
+    const axis = (noun, size, names = []) => ({ noun, size, names });
+    const { height, width } = matrix;
+    const parts3 = path.split(".");
+    const inner = parts3.at(-2) === "feed_forward" ? "hidden unit" : "component";
+    const stream = axis("direction", decoder.width, decoder.names.directions);
+    const one = axis("column", 1);
+    const answers2 = () => axis("answer", height, answered(decoder));
+    const outer = {
+      token_embedding: () => [stream, axis("token", width, decoder.vocabulary)],
+      position_embedding: () => [stream, axis("position feature", width, decoder.features)],
+      position_table: () => [stream, axis("position", width)],
+      unembedding: () => [answers2(), stream],
+      unembedding_bias: () => [answers2(), one]
+    };
+    const inside = {
+      gain: () => [stream, one],
+      bias: () => [stream, one],
+      until: () => [axis("row", height), stream],
+      input_bias: () => [axis(inner, height), one],
+      output_bias: () => [stream, one],
+      output: () => [stream, axis(inner, width)]
+    };
+    const known = (parts3.length === 1 ? outer : inside)[parts3.at(-1)];
+    return known ? known() : [axis(inner, height), stream];
+  }
+  var CHANGE = /^\s*([\w.]+)\s*\[(.*)\]\s*=([^=\]]*)$/su;
+  var NUMBER = /^[-+]?(?:(\d+)\s*\/\s*(\d+)|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)$/;
+  function readChange(decoder, text, layer = 0) {
+    const match = CHANGE.exec(text);
+    const example = firstChange(decoder, layer);
+    if (!match) {
+      const write = `write for example ${quoted(example)}`;
+      if (/^[^[\]]*@\s*\d+/.test(text)) throw new Refused(`${quoted(text)} sets a variable of a run, which is 'tm2tfr intervene --set', and a weight is changed here: ${write}`);
+      throw new Refused(`${quoted(text)} does not say which weight gets which value: ${write}`);
+    }
+    const value = numberOf(match[3].trim());
+    if (value === null) throw new Refused(`${quoted(text)}: ${quoted(match[3].trim())} is not a finite number: write for example -1, 0.5 or 1/2`);
+    try {
+      const path = pathOf(decoder, match[1], layer);
+      const [row, column3] = placesOf(axesOf(decoder, path), match[2]);
+      return { path, row, column: column3, value };
+    } catch (error) {
+      if (error instanceof Refused) throw new Refused(`${quoted(text)}: ${error.message}`);
+      throw error;
+    }
+  }
+  function pathOf(decoder, path, layer) {
+    if (!layer || path.startsWith("layers.")) return path;
+    const known = matricesOf(decoder);
+    const own = `layers.${layer}.${path}`;
+    const ofHead2 = `layers.${layer}.heads.0.${path}`;
+    if (!known.has(own) && decoder.layers[layer - 1].heads.length === 1 && known.has(ofHead2)) return ofHead2;
+    return known.has(own) || !known.has(path) ? own : path;
+  }
+  function numberOf(text) {
+    const match = NUMBER.exec(text.replace("−", "-"));
+    if (!match) return null;
+    const sign2 = match[0].startsWith("-") ? -1 : 1;
+    const value = match[2] === void 0 ? Number(match[0]) : sign2 * Number(match[1]) / Number(match[2]);
+    return Number.isFinite(value) ? value + 0 : null;
+  }
+  function placesOf([rows, columns], text) {
+    if (rows.size === 1 || columns.size === 1) {
+      const short = columns.size === 1;
+      try {
+        const number3 = read2(short ? rows : columns, text.trim());
+        return short ? [number3, 0] : [0, number3];
+      } catch (error) {
+        if (!text.includes(",")) throw error;
+      }
+    }
+    const halves = halvesOf(text);
+    const errors = [];
+    for (const [first, second] of halves)
+      for (const [row, column3] of [[first, second], [second, first]]) {
+        try {
+          return [read2(rows, row), read2(columns, column3)];
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+    if (!errors.length) throw new Refused(`it names one place in brackets: give a ${rows.noun} and a ${columns.noun}, with a comma between`);
+    const swap = columns.names.length && !rows.names.length && !/^\d+$/.test(halves[0][0]);
+    throw errors[swap ? 1 : 0];
+  }
+  function read2({ noun, size, names }, text) {
+    const named = names.indexOf(text);
+    if (named >= 0) return named;
+    const most = size > 1 ? `a number from 0 to ${thousands(size - 1)}` : "the number 0";
+    if (/^\d+$/.test(text)) {
+      const number3 = Number(text);
+      if (number3 < size) return number3;
+      throw new Refused(`there is no ${noun} ${number3}: use ${most}`);
+    }
+    if (!names.length) throw new Refused(`${quoted(text)} is not a ${noun}: use ${most}`);
+    const [close] = near(text, names, 1);
+    const meant2 = close === void 0 ? "" : ` (did you mean ${quoted(close)}?)`;
+    throw new Refused(`no ${noun} is called ${quoted(visible(text))}${meant2}: use a name that the listing shows, or ${most}`);
+  }
+  function halvesOf(text) {
+    let depth = 0;
+    const [outer, inner] = [[], []];
+    for (let n = 0; n < text.length; n++) {
+      depth += Number("[(".includes(text[n])) - Number("])".includes(text[n]));
+      if (text[n] === ",") (depth ? inner : outer).push(n);
+    }
+    return [...outer, ...inner].map((n) => [text.slice(0, n).trim(), text.slice(n + 1).trim()]);
+  }
+  function unknown(path, known) {
+    let owner = path;
+    while (owner && !known.some((each) => each.startsWith(`${owner}.`))) owner = owner.slice(0, Math.max(0, owner.lastIndexOf(".")));
+    const inside = owner.includes(".") ? known.filter((each) => each.startsWith(`${owner}.`)) : [];
+    let found = near(path, inside.length ? inside : known, 3);
+    if (!found.length) found = inside.slice(0, 3);
+    const remedy = found.length ? `use ${found.map(quoted).join(" or ")}` : `use a path such as ${known[0]}`;
+    return `no weight matrix is called ${quoted(path)}: ${remedy}; layers count from 1, heads of a layer from 0`;
+  }
+  function near(text, names, most) {
+    const rated = names.map((name) => [distance(text.slice(0, 80), name.slice(0, 80)) / Math.max(text.length, name.length, 1), name]);
+    return rated.filter(([far]) => far <= 0.5).sort(([a], [b]) => a - b).slice(0, most).map(([, name]) => name);
+  }
+  function distance(a, b) {
+    let row = Array.from({ length: b.length + 1 }, (_, n) => n);
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i];
+      for (let j = 1; j <= b.length; j++) next.push(Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + Number(a[i - 1] !== b[j - 1])));
+      row = next;
+    }
+    return row[b.length];
+  }
+  function placeNames(decoder, { path, row, column: column3 }) {
+    const [rows, columns] = axesOf(decoder, path);
+    return [rows.names[row] ?? String(row), columns.names[column3] ?? String(column3)];
+  }
+  function placeText(decoder, change, layer = 0) {
+    const own = `layers.${layer}.`;
+    const path = layer && change.path.startsWith(own) ? change.path.slice(own.length) : change.path;
+    return `${path}[${placeNames(decoder, change).join(", ")}]`;
+  }
+  function weightText(value) {
+    for (const below of [2, 4, 8, 16, 32, 64]) if (!Number.isInteger(value) && Number.isInteger(value * below) && Math.abs(value * below) < 1e6) return `${value * below}/${below}`;
+    return String(value);
+  }
+  function firstChange(decoder, layer) {
+    const found = [...matricesOf(decoder)].filter(([path2, { values: values2 }]) => values2.length && (!layer || path2.startsWith(`layers.${layer}.`)));
+    const chosen = found.find(([path2]) => path2.endsWith("query")) ?? found[0];
+    if (!chosen) return "unembedding_bias[0] = 1";
+    const [path, { rows, columns, values }] = chosen;
+    const change = { path, row: rows[0], column: columns[0], value: -values[0] };
+    return `${placeText(decoder, change, layer)} = ${weightText(change.value)}`;
+  }
+  function pythonOf(decoder, change) {
+    const axes = axesOf(decoder, change.path);
+    const names = [change.row, change.column].map((n, k) => axes[k].names.length ? quoted(axes[k].names[n]) : String(n));
+    return `decoder = tm2tfr.with_weight(decoder, "${change.path}", ${names.join(", ")}, ${String(change.value)})`;
+  }
+
+  // src/broken/file.ts
+  var NAMES2 = { F64: "float64", I64: "int64" };
+  async function weightFile(about, decoder) {
+    const tensors = tensorsOf(decoder, JSON.parse(about).sparse);
+    const digest = await digestOf(about, tensors);
+    const metadata = `${about.slice(0, -1)}, "digest": "${digest}"}`;
+    const order2 = [...tensors].sort(([a, x], [b, y]) => x.dtype === y.dtype ? compare2(a, b) : x.dtype === "I64" ? -1 : 1);
+    let end2 = 0;
+    const entries = order2.map(([name, { dtype, shape, bytes }]) => {
+      const start2 = end2;
+      end2 += bytes.length;
+      return `${JSON.stringify(name)}:{"dtype":"${dtype}","shape":[${shape.join(",")}],"data_offsets":[${start2},${end2}]}`;
+    });
+    let header = `{"__metadata__":{"tm2tfr":${JSON.stringify(metadata)}}${entries.map((each) => `,${each}`).join("")}}`;
+    header += " ".repeat((8 - header.length % 8) % 8);
+    const size = new Uint8Array(8);
+    new DataView(size.buffer).setBigUint64(0, BigInt(header.length), true);
+    return joined2([size, new TextEncoder().encode(header), ...order2.map(([, { bytes }]) => bytes)]);
+  }
+  function tensorsOf(decoder, sparse) {
+    const found = /* @__PURE__ */ new Map();
+    for (const [path, matrix] of matricesOf(decoder)) {
+      if (!Object.hasOwn(sparse, path)) {
+        found.set(path, { dtype: "F64", shape: [matrix.height, matrix.width], bytes: bytesOf(dense(matrix)) });
+        continue;
+      }
+      for (const part of ["rows", "columns"]) found.set(`${path}.${part}`, { dtype: "I64", shape: [matrix[part].length], bytes: bytesOf(BigInt64Array.from(matrix[part], BigInt)) });
+      found.set(`${path}.values`, { dtype: "F64", shape: [matrix.values.length], bytes: bytesOf(matrix.values.slice()) });
+    }
+    return found;
+  }
+  function dense({ height, width, rows, columns, values }) {
+    const found = new Float64Array(height * width);
+    values.forEach((value, n) => found[rows[n] * width + columns[n]] = value);
+    return found;
+  }
+  var bytesOf = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  async function digestOf(about, tensors) {
+    const encoder = new TextEncoder();
+    const parts3 = [encoder.encode(sorted(about))];
+    for (const [name, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare2(a, b))) parts3.push(encoder.encode(`
+${name} ${NAMES2[dtype]} ${shape.join(" ")}
+`), bytes);
+    if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
+    const hash = await crypto.subtle.digest("SHA-256", joined2(parts3));
+    return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  function joined2(parts3) {
+    const found = new Uint8Array(parts3.reduce((sum2, { length }) => sum2 + length, 0));
+    let at = 0;
+    for (const part of parts3) {
+      found.set(part, at);
+      at += part.length;
+    }
+    return found;
+  }
+  function compare2(a, b) {
+    const [x, y] = [[...a], [...b]];
+    const n = x.findIndex((sign2, k) => sign2 !== y[k]);
+    if (n < 0) return x.length - y.length;
+    return n >= y.length ? 1 : x[n].codePointAt(0) - y[n].codePointAt(0);
+  }
+  var TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|([-\w.+]+)|([[\]{},:]))/gy;
+  function sorted(json) {
+    const tokens = [...json.matchAll(TOKEN)].map((match) => match[1] ?? match[2] ?? match[3]);
+    let at = 0;
+    const value = () => {
+      const token2 = tokens[at++];
+      if (token2 !== "{" && token2 !== "[") return token2;
+      const [close, parts3] = [token2 === "{" ? "}" : "]", []];
+      while (tokens[at] !== close) {
+        const key = token2 === "{" ? tokens[at] : "";
+        if (key) at += 2;
+        parts3.push([key, value()]);
+        if (tokens[at] === ",") at++;
+      }
+      at++;
+      if (token2 === "[") return `[${parts3.map(([, each]) => each).join(",")}]`;
+      const named = parts3.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
+      return `{${named.sort(([a], [b]) => compare2(a, b)).map(([, each]) => each).join(",")}}`;
+    };
+    return value();
+  }
+
+  // src/broken/broken.ts
+  var Broken = class _Broken {
+    constructor(name, spec, buffers, address) {
+      this.name = name;
+      this.buffers = buffers;
+      this.address = address;
+      this.spec = spec.decoder;
+      this.right = weightsOf(spec, buffers);
+      this.about = aboutOf(spec.decoder, buffers);
+      this.current = this.listed = this.right;
+    }
+    name;
+    buffers;
+    address;
+    /** The weights as they came. */
+    right;
+    about;
+    changes = [];
+    /** The weights with all changes. */
+    current;
+    /** The weights with all changes but those to 0, so that a listing still has their terms. */
+    listed;
+    /** The layers whose weights are open: 0 is the embedding, one more than the last the unembedding. */
+    open = /* @__PURE__ */ new Set();
+    /** Runs the weights as they are. */
+    start = () => {
+    };
+    /** Opens the weights of the chosen layer, as a view says it. */
+    invite = () => {
+    };
+    /** What is said of the last run, and whether it is bad news; whether one is going on; whether the present weights have not been run. */
+    news = { text: "", bad: false, running: false, stale: false };
+    views = [];
+    spec;
+    /** The weights of a page of one run, if the page can run them. */
+    static of(data, buffers, address = false) {
+      return data.runs.length > 1 || Rerun.refusal(data) !== null ? null : new _Broken(data.box.name, data.runs[0], buffers, address);
+    }
+    /** Tell these views of every change, and those of an earlier run no more. */
+    watched(views) {
+      this.views = views;
+    }
+    /** Tell these views as well. */
+    watches(...views) {
+      this.views.push(...views);
+    }
+    /** Change a weight, as it is written in the card of a layer. Throws `Refused`. */
+    write(text, layer) {
+      this.set(readChange(this.right, text, layer));
+    }
+    set(change) {
+      const others = this.changes.filter((each) => !same(each, change));
+      this.update(change.value === this.old(change) ? others : [...others, change]);
+    }
+    undo(change) {
+      this.update(this.changes.filter((each) => !same(each, change)));
+    }
+    /** Forget all changes. */
+    clear() {
+      if (this.changes.length) this.update([]);
+      this.news = { text: "", bad: false, running: false, stale: false };
+      this.told();
+    }
+    /** The value that a weight had. */
+    old({ path, row, column: column3 }) {
+      return entry(matricesOf(this.right).get(path), row, column3);
+    }
+    /** The change of a weight; undefined if it is as it was. */
+    changeOf(weight) {
+      return this.changes.find((each) => same(each, weight));
+    }
+    /** Say what came of a run. */
+    say(text, bad = false) {
+      this.news = { ...this.news, text, bad };
+      this.told();
+    }
+    running(on) {
+      this.news = { ...this.news, running: on, stale: on ? false : this.news.stale };
+      this.told();
+    }
+    /** The lines that do the same in Python. */
+    get python() {
+      const lines = this.changes.map((change) => pythonOf(this.right, change));
+      return ["import tm2tfr", "", `decoder = tm2tfr.compile(${JSON.stringify(this.name)})  # or the weights that this page shows`, ...lines, ""].join("\n");
+    }
+    /** The options that do the same on the command line. */
+    get command() {
+      return this.changes.map((change) => `--set '${this.said(change)}'`).join(" ");
+    }
+    said(change) {
+      return `${placeText(this.right, change).replace(", ", ",")}=${weightText(change.value)}`;
+    }
+    /** The changed weights as a weight file, and its name. */
+    async file() {
+      return [await weightFile(textAt(this.buffers, this.spec.about), this.current), `${this.name.replace(/[^\w.-]+/g, "-") || "weights"}-changed.safetensors`];
+    }
+    /** Make the changes that the address says: `#set=layers.4.heads.0.query[h,1]=-1`. Returns whether there are any, and throws `Refused`. */
+    fromAddress() {
+      const texts = changesInAddress();
+      const changes = texts.map((text) => readChange(this.right, text)).filter((change) => change.value !== this.old(change));
+      if (changes.map((change) => this.said(change)).join() === this.changes.map((change) => this.said(change)).join()) return false;
+      this.update(changes);
+      return true;
+    }
+    update(changes) {
+      this.changes = changes;
+      this.current = changes.length ? changed(this.right, changes) : this.right;
+      this.listed = changes.some(({ value }) => value === 0) ? changed(this.right, changes.filter(({ value }) => value !== 0)) : this.current;
+      this.news = { ...this.news, text: "", bad: false, stale: true };
+      if (this.address) keepInAddress(changes.map((change) => this.said(change)));
+      this.told();
+    }
+    told() {
+      for (const view2 of this.views) view2();
+    }
+  };
+  var same = (a, b) => a.path === b.path && a.row === b.row && a.column === b.column;
+
+  // src/broken/listing.ts
+  var MASKED = { future: "future-masked", past: "past-masked", none: "unmasked" };
+  var TABLED = 16;
+  var plain = (text) => ({ text: visible(text), weight: null });
+  function coefficient(value) {
+    for (let below = 1; below <= 64; below *= 2) {
+      const above = value * below;
+      if (!Number.isInteger(above)) continue;
+      if (Math.abs(above) >= 1e6) break;
+      return below === 1 ? String(above + 0) : `${above}/${below}`;
+    }
+    return repr(value);
+  }
+  function termText(value, name) {
+    if (!name) return coefficient(value);
+    return Math.abs(value) === 1 ? value > 0 ? name : `-${name}` : `${coefficient(value)}·${name}`;
+  }
+  function form(terms, constant = null) {
+    const pieces = [];
+    const add = (name, weight) => {
+      const text = termText(weight.value, name);
+      const negative = text.startsWith("-");
+      const before = pieces.length ? negative ? " - " : " + " : "";
+      pieces.push({ before, text: visible(before && negative ? text.slice(1) : text), name, weight });
+    };
+    for (const { name, weight } of terms) add(name, weight);
+    if (constant?.value) add("", constant);
+    return pieces.length ? pieces : [plain("0")];
+  }
+  var weightsOf2 = (path, { rows, columns, values }) => Array.from(values, (value, n) => ({ path, row: rows[n], column: columns[n], value }));
+  function grouped(path, matrix, by, names) {
+    const found = Array.from({ length: by === "row" ? matrix.height : matrix.width }, () => []);
+    for (const weight of weightsOf2(path, matrix)) found[weight[by]].push({ name: names[by === "row" ? weight.column : weight.row], weight });
+    return found;
+  }
+  var vectorOf = (path, matrix) => new Map(weightsOf2(path, matrix).map((weight) => [weight.row, weight]));
+  var sourced = (text, source) => [text, source && `[${source}]`].filter(Boolean).join(" ");
+  function layerListing(decoder, about, number3) {
+    const layer = decoder.layers[number3 - 1];
+    const { name, meaning, source, heads, feed_forward: said } = about.layers[number3 - 1];
+    const { directions } = decoder.names;
+    const path = `layers.${number3}`;
+    const told = sourced(meaning, source);
+    const lines = [[plain(name ? `layer ${number3}: ${name}` : `layer ${number3}`)]];
+    if (told) lines.push([plain(`  ${told}`)]);
+    lines.push(...normed2(decoder, layer.attentionNorm, "attention", `${path}.attention_norm`, "  "));
+    layer.heads.forEach((head, k) => {
+      const about2 = heads[k];
+      const own = `${path}.heads.${k}`;
+      lines.push([plain(`  ${sourced(`head ${quoted(about2.name)}`, about2.source)}: ${MASKED[head.mask]}, ${about2.weighting}`)]);
+      if (!head.query.values.length && !head.key.values.length) lines.push([plain("    query = key = 0 (uniform attention)")]);
+      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms, c) => lines.push([plain(`    ${part2}[${c}] = `), ...form(terms)]));
+      const targets = grouped(`${own}.output`, head.output, "column", directions);
+      grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
+    });
+    lines.push(...normed2(decoder, layer.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
+    const part = layer.feedForward;
+    if (part) {
+      const own = `${path}.feed_forward`;
+      const bias = vectorOf(`${own}.input_bias`, part.inputBias);
+      const writes = grouped(`${own}.output`, part.output, "column", directions);
+      const units = said.units;
+      lines.push([plain(`  feed-forward, ${units.length} hidden unit${units.length === 1 ? "" : "s"}`)]);
+      grouped(`${own}.input`, part.input, "row", directions).forEach(
+        (terms, u) => lines.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
+      );
+      const offset = weightsOf2(`${own}.output_bias`, part.outputBias);
+      if (offset.length) lines.push([plain("    bias → "), ...form(offset.map((weight) => ({ name: directions[weight.row], weight })))]);
+    }
+    return lines;
+  }
+  function normed2(decoder, norm, before, path, indent) {
+    if (!norm) return [];
+    const column3 = (name) => {
+      const weights = weightsOf2(`${path}.${name}`, norm[name]);
+      const values = new Set(weights.map(({ value }) => value));
+      if (weights.length < norm[name].height) values.add(0);
+      const head = plain(`${indent}  ${name}: `);
+      if (values.size === 1) return [head, plain(`${coefficient([...values][0])} everywhere`)];
+      return [head, ...form(weights.map((weight) => ({ name: decoder.names.directions[weight.row], weight })))];
+    };
+    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column3("gain"), column3("bias")];
+  }
+  function embeddingListing(decoder) {
+    const { directions } = decoder.names;
+    const lines = [[plain("embedding")]];
+    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms, n) => lines.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms)]));
+    grouped("position_embedding", decoder.place, "column", directions).forEach((terms, n) => lines.push([plain(`  position ${decoder.features[n]} → `), ...form(terms)]));
+    if (!decoder.table) return lines;
+    const positions2 = decoder.table.width;
+    lines.push([plain(`  table of ${counted(positions2, "position")}`)]);
+    grouped("position_table", decoder.table, "column", directions).forEach((terms, i) => {
+      if (positions2 > TABLED && i === positions2 - 1) lines.push([plain(`    … ${counted(positions2 - TABLED, "more position")}`)]);
+      if (i < TABLED - 1 || i === positions2 - 1 || positions2 <= TABLED) lines.push([plain(`    at ${i} → `), ...form(terms)]);
+    });
+    return lines;
+  }
+  function unembeddingListing(decoder) {
+    const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
+    const names = answered(decoder);
+    const lines = [...normed2(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
+    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
+    return lines;
+  }
+  function textOf(lines) {
+    return lines.map((line) => `${line.map(({ before, text }) => (before ?? "") + text).join("")}
+`).join("");
+  }
+
+  // src/live/inputs.ts
+  var NEAR = 60;
+  var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
+  var SEPARATORS = /\s*[+*,]\s*/;
+  var NUMBER2 = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
+  var MOST_NAMED = 8;
+  var BLOCK_BYTES = 64;
+  function wordOf(box, text) {
+    if (box.tokens) return labelledWord(box, box.tokens, text);
+    const signs = [...text];
+    if (box.circuit) return [...bitsOf(box, text)];
+    if (box.alphabet) checkSymbols(box, box.alphabet, signs);
+    return signs;
+  }
+  function checkSymbols({ name, blank }, alphabet, signs) {
+    const known = new Set(alphabet);
+    const first = signs.findIndex((sign2) => !known.has(sign2));
+    if (first < 0) return;
+    const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
+    const shown2 = near2.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
+    const marks = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
+    const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
+    const why = signs[first] === blank ? " (it is the blank)" : "";
+    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+  ${shown2}
+  ${marks}`);
+  }
+  function tokensOf(text) {
+    if (text.startsWith("[")) {
+      try {
+        const found = JSON.parse(text);
+        if (Array.isArray(found) && found.length && found.every((token2) => ["string", "number"].includes(typeof token2))) return found.map(String);
+      } catch {
+      }
+    }
+    return [...text];
+  }
+  function labelledWord({ name, most }, { before, after, alphabet, about }, text) {
+    const word = tokensOf(text);
+    if (about && !word.length) throw new Refused(about.empty);
+    const wrong = about ? word.findIndex((token2) => !alphabet.includes(token2)) : -1;
+    if (about && wrong >= 0) {
+      const [start2, middle, end2] = about.unknown;
+      throw new Refused(`${start2}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
+    }
+    const many = before.length + word.length + after.length;
+    if (many > most) throw new Refused(`${name}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+    return word;
+  }
+  function bitsOf({ name, circuit }, text) {
+    const { inputs, encoding, buses } = circuit;
+    const bits3 = text.trim();
+    const refused2 = (what, remedy) => new Refused(`input of ${name}: ${what}: ${remedy}`);
+    const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
+    const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
+    if (bits3.length === inputs && /^[01]*$/.test(bits3)) return bits3;
+    if (encoding) return padded(text);
+    if (/^[01]*$/.test(bits3)) throw refused2(`${counted(bits3.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
+    const parts3 = bits3.split(SEPARATORS);
+    if (parts3.length !== buses.length) throw refused2(`${counted(parts3.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const found = new Array(inputs).fill("0");
+    buses.forEach((bus, n) => {
+      const part = parts3[n];
+      const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
+      const number3 = NUMBER2.exec(part);
+      if (!number3) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
+      const digits2 = number3[1] ? `0x${number3[1]}` : number3[2] ? `0b${number3[2]}` : number3[3];
+      const value = BigInt(digits2);
+      const width = bus.bits.length;
+      if (value >> BigInt(width)) throw refused2(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
+      bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
+    });
+    return found.join("");
+  }
+  function bytesOf2(text) {
+    const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
+    if (digits2 === void 0) return new TextEncoder().encode(text);
+    if (digits2.length % 2) {
+      const own = Array.from(text.slice(0, 4), (sign2) => sign2.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const shown2 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+      const what = `${shown2} has ${counted(digits2.length, "digit")} after 0x`;
+      throw new Refused(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
+    }
+    return Uint8Array.from(digits2.match(/../g), (pair) => parseInt(pair, 16));
+  }
+  function padded(text) {
+    const message = bytesOf2(text);
+    const most = BLOCK_BYTES - 9;
+    if (message.length > most) {
+      const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
+      throw new Refused(`input: ${what}: shorten it; a longer text would need a circuit of more blocks`);
+    }
+    const block = new Uint8Array(BLOCK_BYTES);
+    block.set(message);
+    block[message.length] = 128;
+    new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
+    return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
+  }
+  function hint({ alphabet, blank, circuit, tokens, examples }) {
+    const quote = (text) => text === "" ? "the empty word" : visible(text);
+    if (tokens) return tokensHint(tokens.alphabet);
+    const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
+    if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
+    if (circuit) {
+      const whole3 = circuit.buses.some((bus) => bus.bits.length > 1) ? `, or a number for each of ${circuit.buses.map((bus) => visible(bus.name)).join(", ")}` : "";
+      return `${counted(circuit.inputs, "bit")}, one for each input${whole3}`;
+    }
+    if (!alphabet) return "one token for each character";
+    if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
+    return `symbols ${alphabet.map((a) => a === " " ? "␣ (space)" : visible(a)).join(" ")}${such}; the blank is ${blank === " " ? "␣ (space)" : visible(blank ?? "")}`;
+  }
+  function tokensHint(alphabet) {
+    const most = 40;
+    const shown2 = alphabet.slice(0, most).map((token2) => token2 === " " ? "␣ (space)" : visible(token2));
+    const more = alphabet.length > most ? ` and ${(alphabet.length - most).toLocaleString("en-US")} more` : "";
+    const long = alphabet.filter((token2) => [...token2].length > 1).slice(0, 2);
+    const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
+    return `tokens ${shown2.join(" ")}${more}; ${how}`;
   }
 
   // src/controls.ts
@@ -1897,7 +3622,7 @@ var explorer = (() => {
     return found;
   }
   function toAddress({ i, layer }, home) {
-    const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
+    const hash = `#${[`i=${i}`, ...layer === home ? [] : [`layer=${layer + 1}`], ...keptInAddress()].join("&")}`;
     if (hash === location.hash) return;
     try {
       history.replaceState(null, "", hash);
@@ -1905,792 +3630,16 @@ var explorer = (() => {
     }
   }
 
-  // src/circuit.ts
-  var Circuit = class {
-    constructor(spec, buffers) {
-      this.spec = spec;
-      this.kinds = buffers(spec.kinds);
-      this.places = spec.operands.map(buffers);
-      for (const [name, net] of spec.outputs) this.driven.set(net, [...this.driven.get(net) ?? [], name]);
-    }
-    spec;
-    kinds;
-    places;
-    driven = /* @__PURE__ */ new Map();
-    /** The number of nets: inputs, then gates. */
-    get size() {
-      return this.spec.nets.length;
-    }
-    name(net) {
-      return this.spec.nets[net];
-    }
-    isInput(net) {
-      return net < this.spec.inputs;
-    }
-    /** The net whose bit is answered at position i; null before the last input, and after the last gate. */
-    answered(i) {
-      return i + 1 < this.spec.inputs || i + 1 >= this.size ? null : i + 1;
-    }
-    /** The operands of the gate of a net, in order; of an input none. */
-    operands(net) {
-      if (this.isInput(net)) return [];
-      return this.places.map((place) => place[net - this.spec.inputs]).filter((operand) => operand >= 0);
-    }
-    /** What the gate of a net does, in a word. */
-    kind(net) {
-      return this.isInput(net) ? "input" : this.spec.functions[this.kinds[net - this.spec.inputs]].name;
-    }
-    /** The truth table of the gate of a net. */
-    table(net) {
-      return this.spec.functions[this.kinds[net - this.spec.inputs]].table;
-    }
-    /** The gate of a net as a formula: `XOR(a, b)`. */
-    formula(net) {
-      return `${this.kind(net)}(${this.operands(net).map((operand) => this.name(operand)).join(", ")})`;
-    }
-    /** A net in words: `a, an input`, or `sum = XOR(a, b)`. */
-    said(net) {
-      return this.isInput(net) ? `${this.name(net)}, an input` : `${this.name(net)} = ${this.formula(net)}`;
-    }
-    /** The outputs that a net drives. */
-    outputs(net) {
-      return this.driven.get(net) ?? [];
-    }
-  };
-  var Bits = class {
-    constructor(circuit, run2) {
-      this.circuit = circuit;
-      this.run = run2;
-    }
-    circuit;
-    run;
-    /** The bit of a net as the decoder has it once position i has answered; null if it has none yet. */
-    at(net, i) {
-      if (net <= i) return this.run.rows.fed(net);
-      return net === i + 1 && net === this.circuit.answered(i) ? this.run.rows.answer(i) : null;
-    }
-    /** The bit of an input, which is known before it is given, or of any other net as `at` has it. */
-    known(net, i) {
-      return net < Math.min(this.circuit.spec.inputs, this.run.count) ? this.run.rows.fed(net) : this.at(net, i);
-    }
-    /** What the bit of a net should be, if the check found that it is something else. */
-    wrong(net) {
-      const { columns } = this.run.spec;
-      const [column3, i] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
-      return i < this.run.count ? this.run.wrong(column3.name, i) : void 0;
-    }
-    /** What a gate makes of the bits that its operands have at position i; null if one has none. */
-    computed(net, i) {
-      const bits2 = this.circuit.operands(net).map((operand) => this.at(operand, i));
-      if (bits2.some((bit) => bit !== "0" && bit !== "1")) return null;
-      return this.circuit.table(net)[bits2.reduce((index, bit) => 2 * index + Number(bit), 0)];
-    }
-  };
-
-  // src/words.ts
-  function math(text) {
-    const nodes = [];
-    let last = 0;
-    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
-      if (match.index > last) nodes.push(document.createTextNode(text.slice(last, match.index)));
-      const low = match[1] ?? match[2];
-      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
-      last = match.index + match[0].length;
-    }
-    if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
-    return nodes;
-  }
-  function plainMath(text) {
-    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
-  }
-  function typesetter({ labels }) {
-    return labels ? plainMath : math;
-  }
-  function uncompared({ noun, reference, live }) {
-    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
-  }
-  function symbolOf(name) {
-    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
-    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
-  }
-  function number2(value, i) {
-    if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i + 1));
-    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
-    return digits(value);
-  }
-  function digits(value, precision = 6) {
-    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
-    return String(Number(value.toPrecision(precision))).replace("-", "−");
-  }
-  function apart(score, runner) {
-    let precision = 6;
-    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
-    return [digits(score, precision), digits(runner, precision)];
-  }
-  function words(subspace, value, i) {
-    if (!subspace.labels) return number2(value.number, i);
-    if (value.number > 0) return subspace.labels[value.number - 1];
-    if (value.number === 0) return "⊥";
-    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
-  }
-  function shortened(text, most) {
-    const signs = [...text];
-    if (signs.length <= most) return text;
-    const end2 = Math.ceil(0.7 * (most - 1));
-    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
-  }
-  function count(n, noun) {
-    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-  }
-  var STOP = "stop";
-  var VERDICTS2 = { accept: "accepts", reject: "rejects", halt: "halts" };
-  var MOST_TOLD = 3;
-  var MOVES = { "-1": "L", "0": "S", "1": "R" };
-  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
-  function token(text) {
-    return el("b", { class: "mono" }, text);
-  }
-  function described(run2, description, i) {
-    const rule = description?.ruleAt(i);
-    const place = ["The prompt describes the machine: ", token(run2.rows.fed(i))];
-    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
-    if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
-    return [...place, " is what the rule for ", token(rule.wanted), " answers."];
-  }
-  function ruled({ wanted, found }, atWall, answer, end2) {
-    const next = end2 ? "the answer is " : "the next token is ";
-    if (!found) return ["The prompt has no rule for ", token(wanted), `, and ${next}`, token(answer), "."];
-    const says = ["The prompt's rule for ", token(wanted), " says ", token(found.answer)];
-    if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
-    const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
-    return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
-  }
-  function lookedUp({ wanted, look, found, due }) {
-    const asked = ["looks for ", token(wanted)];
-    if (found) return [...asked, " and finds ", token(`→${found.answer}`), `, at position ${found.value}`];
-    if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
-    const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
-    return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
-  }
-  function labelledStory(run2, i) {
-    const { reference, columns } = run2.spec;
-    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
-      const due = run2.wrong(name, i);
-      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
-      return [n ? ", " : "", token(name), " is ", token(run2.rows.cell(name, i)), ...mark2];
-    });
-    const more = columns.length - 1 - MOST_TOLD;
-    return ["Position ", String(i), " has the token ", token(run2.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
-  }
-  function plainStory(run2, i) {
-    const { rows } = run2;
-    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
-    const then = run2.ends(i) ? ", which ends the run." : ", which is the next token.";
-    const given = i === run2.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
-    return [...given, " It answers with ", token(rows.answer(i)), then];
-  }
-  function story(run2, machine, description, i) {
-    const { rows, spec } = run2;
-    const answer = rows.answer(i);
-    if (i < spec.lead) return described(run2, description, i);
-    if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i - spec.lead} of the tape.`];
-    if (i === spec.prompt)
-      return [
-        token("BOS"),
-        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
-        token(answer),
-        "."
-      ];
-    const q = rows.text("q", i);
-    const a = rows.text("a", i) ?? "⊥";
-    const head = rows.number("h", i);
-    const said = [
-      "The machine went to ",
-      token(q ?? "⊥"),
-      ", wrote ",
-      token(rows.text("b", i) ?? "⊥"),
-      ` and ${MOVED[String(rows.number("m", i))] ?? "made an invalid move"}. It reads `,
-      token(a),
-      ` in cell ${String(head).replace("-", "−")}`
-    ];
-    const end2 = spec.stop.includes(answer);
-    const lookup = description?.lookup(i);
-    if (lookup) return [...said, ". ", ...ruled(lookup, machine?.tape === "one-way" && head === 0, answer, end2)];
-    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
-    if (machine && rule) {
-      const [, , r, b, m] = rule;
-      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
-      const triple2 = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
-      let link = answer === triple2(m) ? ", so the next token is " : ", but the next token is ";
-      if (end2) link = ", and the answer is ";
-      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple2(0)) link = "; at the left end the head stays, so the next token is ";
-      return [...said, ": ", token(why), link, token(answer), "."];
-    }
-    return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
-  }
-  function ruleAt(machine, state, symbol2) {
-    const q = machine.states.findIndex(({ name }) => name === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
-  }
-
-  // src/live/document.ts
-  var NAMES = ["winner", "count", "score", "runner", "runner_score"];
-  var Shelf = class {
-    columns = [];
-    add(values) {
-      this.columns.push(values);
-      return { type: "f8", at: -this.columns.length, count: values.length };
-    }
-  };
-  function shelved(columns, { at }) {
-    return at < 0 ? columns[-1 - at] : null;
-  }
-  function documented(old, ran, word, result, shelf) {
-    const { rows, expected, divergence, compared: compared2, answer, T, recorder } = ran;
-    const { shown: shown2 } = old.live;
-    const show = (text) => Object.hasOwn(shown2, text) ? shown2[text] : visible(text);
-    const texts = /* @__PURE__ */ new Map();
-    const count2 = rows.length;
-    const checked = old.live.reference !== null;
-    return {
-      ...old,
-      T,
-      agrees: checked ? !divergence && compared2 > 0 : null,
-      compared: compared2,
-      answer,
-      result,
-      input: word.map(show).join(""),
-      prompt: ran.prompt,
-      lead: ran.lead,
-      count: count2,
-      rows: sheet(old.columns, rows, texts, show, shelf),
-      expected: divergence ? sheet(old.columns, expected, texts, show, shelf) : null,
-      checked: expected.length,
-      unspecified: unspecified(old.columns, expected, shelf),
-      divergence,
-      layers: old.layers.map((layer, l) => {
-        const passes = recorder.seen.filter((_, step) => recorder.steps[step][0] === l);
-        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, shelf) } : head) };
-      }),
-      steps: recorder.steps,
-      stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
-      texts: [...texts.keys()]
-    };
-  }
-  function sheet(columns, rows, texts, show, shelf) {
-    const interned = (cell) => {
-      if (cell === null || cell === ANY) return 0;
-      const text = show(String(cell));
-      if (!texts.has(text)) texts.set(text, texts.size);
-      return texts.get(text) + 1;
-    };
-    const number3 = (cell) => cell === ANY ? 0 : Number(cell);
-    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, shelf.add(Float64Array.from(rows, (row) => (numeric ? number3 : interned)(row[n])))]));
-  }
-  function unspecified(columns, expected, shelf) {
-    const free = columns.flatMap(({ name }, n) => {
-      const cells2 = Uint8Array.from(expected, (row) => Number(row[n] === ANY));
-      return cells2.includes(1) ? [[name, cells2]] : [];
-    });
-    return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
-  }
-  function looks2(passes, count2, shelf) {
-    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
-    const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
-    return { seen: places, sharers };
-  }
-  function joined(parts) {
-    return parts.length === 1 ? parts[0] : Float64Array.from(parts.flatMap((part) => [...part]));
-  }
-  function coordinates(others, count2) {
-    const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
-    return kept.length ? { others: Object.fromEntries(kept) } : {};
-  }
-
-  // src/live/inputs.ts
-  var NEAR = 60;
-  var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
-  var SEPARATORS = /\s*[+*,]\s*/;
-  var NUMBER = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
-  var MOST_NAMED = 8;
-  var BLOCK_BYTES = 64;
-  function wordOf(box, text) {
-    if (box.tokens) return labelledWord(box, box.tokens, text);
-    const signs = [...text];
-    if (box.circuit) return [...bitsOf(box, text)];
-    if (box.alphabet) checkSymbols(box, box.alphabet, signs);
-    return signs;
-  }
-  function checkSymbols({ name, blank }, alphabet, signs) {
-    const known = new Set(alphabet);
-    const first = signs.findIndex((sign2) => !known.has(sign2));
-    if (first < 0) return;
-    const near = signs.slice(Math.max(0, first - NEAR), first + NEAR);
-    const shown2 = near.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
-    const marks = near.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
-    const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
-    const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
-  ${shown2}
-  ${marks}`);
-  }
-  function tokensOf(text) {
-    if (text.startsWith("[")) {
-      try {
-        const found = JSON.parse(text);
-        if (Array.isArray(found) && found.length && found.every((token2) => ["string", "number"].includes(typeof token2))) return found.map(String);
-      } catch {
-      }
-    }
-    return [...text];
-  }
-  function labelledWord({ name, most }, { before, after, alphabet, about }, text) {
-    const word = tokensOf(text);
-    if (about && !word.length) throw new Refused(about.empty);
-    const wrong = about ? word.findIndex((token2) => !alphabet.includes(token2)) : -1;
-    if (about && wrong >= 0) {
-      const [start2, middle, end2] = about.unknown;
-      throw new Refused(`${start2}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
-    }
-    const many = before.length + word.length + after.length;
-    if (many > most) throw new Refused(`${name}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
-    return word;
-  }
-  function bitsOf({ name, circuit }, text) {
-    const { inputs, encoding, buses } = circuit;
-    const bits2 = text.trim();
-    const refused2 = (what, remedy) => new Refused(`input of ${name}: ${what}: ${remedy}`);
-    const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
-    const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
-    if (bits2.length === inputs && /^[01]*$/.test(bits2)) return bits2;
-    if (encoding) return padded(text);
-    if (/^[01]*$/.test(bits2)) throw refused2(`${counted(bits2.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
-    const parts = bits2.split(SEPARATORS);
-    if (parts.length !== buses.length) throw refused2(`${counted(parts.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
-    const found = new Array(inputs).fill("0");
-    buses.forEach((bus, n) => {
-      const part = parts[n];
-      const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
-      const number3 = NUMBER.exec(part);
-      if (!number3) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
-      const digits2 = number3[1] ? `0x${number3[1]}` : number3[2] ? `0b${number3[2]}` : number3[3];
-      const value = BigInt(digits2);
-      const width = bus.bits.length;
-      if (value >> BigInt(width)) throw refused2(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
-      bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
-    });
-    return found.join("");
-  }
-  function bytesOf(text) {
-    const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
-    if (digits2 === void 0) return new TextEncoder().encode(text);
-    if (digits2.length % 2) {
-      const own = Array.from(text.slice(0, 4), (sign2) => sign2.charCodeAt(0).toString(16).padStart(2, "0")).join("");
-      const shown2 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
-      const what = `${shown2} has ${counted(digits2.length, "digit")} after 0x`;
-      throw new Refused(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
-    }
-    return Uint8Array.from(digits2.match(/../g), (pair) => parseInt(pair, 16));
-  }
-  function padded(text) {
-    const message = bytesOf(text);
-    const most = BLOCK_BYTES - 9;
-    if (message.length > most) {
-      const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
-      throw new Refused(`input: ${what}: shorten it; a longer text would need a circuit of more blocks`);
-    }
-    const block = new Uint8Array(BLOCK_BYTES);
-    block.set(message);
-    block[message.length] = 128;
-    new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
-    return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
-  }
-  function hint({ alphabet, blank, circuit, tokens, examples }) {
-    const quote = (text) => text === "" ? "the empty word" : visible(text);
-    if (tokens) return tokensHint(tokens.alphabet);
-    const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
-    if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
-    if (circuit) {
-      const whole3 = circuit.buses.some((bus) => bus.bits.length > 1) ? `, or a number for each of ${circuit.buses.map((bus) => visible(bus.name)).join(", ")}` : "";
-      return `${counted(circuit.inputs, "bit")}, one for each input${whole3}`;
-    }
-    if (!alphabet) return "one token for each character";
-    if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
-    return `symbols ${alphabet.map((a) => a === " " ? "␣ (space)" : visible(a)).join(" ")}${such}; the blank is ${blank === " " ? "␣ (space)" : visible(blank ?? "")}`;
-  }
-  function tokensHint(alphabet) {
-    const most = 40;
-    const shown2 = alphabet.slice(0, most).map((token2) => token2 === " " ? "␣ (space)" : visible(token2));
-    const more = alphabet.length > most ? ` and ${(alphabet.length - most).toLocaleString("en-US")} more` : "";
-    const long = alphabet.filter((token2) => [...token2].length > 1).slice(0, 2);
-    const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
-    return `tokens ${shown2.join(" ")}${more}; ${how}`;
-  }
-
-  // src/live/python.ts
-  function plainNumber(value) {
-    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
-    return special(value) ?? pointed(value.toExponential(), 16);
-  }
-  function sixDigits(value) {
-    return special(value) ?? pointed(value.toExponential(5), 6, true);
-  }
-  function special(value) {
-    if (Object.is(value, -0)) return "-0";
-    if (Number.isNaN(value)) return "nan";
-    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
-  }
-  function pointed(text, most, short = false) {
-    const [mantissa, power2] = text.split("e");
-    const exponent = Number(power2);
-    const sign2 = mantissa.startsWith("-") ? "-" : "";
-    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
-    if (exponent < -4 || exponent >= most) {
-      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign2}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-    }
-    if (exponent < 0) return `${sign2}0.${"0".repeat(-exponent - 1)}${digits2}`;
-    digits2 = digits2.padEnd(exponent + 1, "0");
-    const rest = digits2.slice(exponent + 1);
-    return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
-  }
-
-  // src/live/readout.ts
-  function startsOf(subspaces) {
-    const starts = [0];
-    for (const { labels } of subspaces) starts.push(starts.at(-1) + (labels ? labels.length : 1));
-    return starts;
-  }
-  var Readout = class {
-    constructor(columns, subspaces) {
-      this.columns = columns;
-      this.subspaces = subspaces;
-      this.starts = startsOf(subspaces);
-    }
-    columns;
-    subspaces;
-    starts;
-    /** The cells of a position; x: (width,) the stream after the last layer. */
-    cells(fed, answer, x) {
-      return this.columns.map((column3) => {
-        switch (column3.kind) {
-          case "fed":
-            return fed;
-          case "answered":
-            return answer;
-          case "bits":
-            return this.bits(column3, x);
-          case "label":
-            return label(column3.labels ?? this.subspaces[column3.at].labels, this.part(column3.at, x));
-          case "number":
-            return x[this.starts[column3.at]] + 0;
-        }
-      });
-    }
-    part(n, x) {
-      return x.subarray(this.starts[n], this.starts[n + 1]);
-    }
-    bits({ bits: bits2, names }, x) {
-      const values = bits2.map((n) => x[this.starts[n]]);
-      const digits2 = values.every((value) => value === 0 || value === 1) ? values.map((value) => String(value + 0)).join("") : "";
-      if (names[digits2] || digits2) return names[digits2] ?? digits2;
-      return combination(bits2.map((n) => this.subspaces[n].name), values);
-    }
-  };
-  function oneHot(part) {
-    let [best2, size] = [0, 0];
-    for (let k = 0; k < part.length; k++) {
-      if (part[k] > part[best2]) best2 = k;
-      size += Math.abs(part[k]);
-    }
-    if (size === 1 && part[best2] === 1) return best2 + 1;
-    return size === 0 ? 0 : -1;
-  }
-  function label(labels, part) {
-    const found = oneHot(part);
-    if (found > 0) return labels[found - 1];
-    return found === 0 ? null : combination(labels, part);
-  }
-  function combination(labels, values) {
-    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
-  }
-
-  // src/live/record.ts
-  var MOST_SHARERS = 64;
-  var FIRST_SIZE2 = 64;
-  var Growing = class {
-    values = new Float64Array(FIRST_SIZE2);
-    set(i, value) {
-      while (i >= this.values.length) {
-        const larger = new Float64Array(2 * this.values.length);
-        larger.set(this.values);
-        this.values = larger;
-      }
-      this.values[i] = value;
-    }
-    get(i) {
-      return this.values[i];
-    }
-    upto(count2) {
-      return this.values.slice(0, count2);
-    }
-  };
-  var Recorder = class {
-    /** heads: the number of heads of the layer of each step; mostSharers: the most positions sharing a head's weight that are kept. */
-    constructor(subspaces, heads, steps, mostSharers = MOST_SHARERS) {
-      this.subspaces = subspaces;
-      this.steps = steps;
-      this.mostSharers = mostSharers;
-      this.starts = startsOf(subspaces);
-      this.before = new Float64Array(this.starts.at(-1));
-      this.standing = subspaces.map(() => ({ value: 0, other: null }));
-      this.written = Array.from({ length: 1 + 2 * heads.length }, () => /* @__PURE__ */ new Map());
-      this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
-    }
-    subspaces;
-    steps;
-    mostSharers;
-    /** By step and head: see `RunSpec.steps`. */
-    seen;
-    /** By stage, the columns of the subspaces that it changes anywhere. */
-    written;
-    starts;
-    before;
-    standing;
-    position = -1;
-    number = 0;
-    stage(layer, _part, x) {
-      if (layer < 0) [this.position, this.number] = [this.position + 1, 0];
-      const [here, columns, first] = [this.position, this.written[this.number], this.number === 0];
-      for (let n = 0; n < this.subspaces.length; n++) {
-        let column3 = columns.get(n);
-        if (first || this.differs(n, x)) {
-          this.standing[n] = this.content(n, x);
-          column3 ??= this.begun(n, columns);
-        }
-        if (column3) this.put(column3, here, this.standing[n]);
-      }
-      this.before.set(x);
-      this.number++;
-    }
-    /** step: its index, which is the layer's where no loop runs it again; start: the position of the first score. */
-    head(step, head, look, start2 = 0) {
-      const [seen, here] = [this.seen[step][head], this.position];
-      const count2 = look ? look.attended.length : here + 1;
-      const first = look ? look.attended[0] : 0;
-      const runner = look ? look.runner : -1;
-      seen.winner.set(here, first);
-      seen.count.set(here, count2);
-      seen.score.set(here, look ? look.scores[first - start2] : 0);
-      seen.runner.set(here, runner);
-      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner - start2]);
-      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, this.mostSharers)));
-    }
-    differs(n, x) {
-      for (let k = this.starts[n]; k < this.starts[n + 1]; k++) if (x[k] !== this.before[k]) return true;
-      return false;
-    }
-    content(n, x) {
-      const { labels } = this.subspaces[n];
-      if (labels === null) return { value: x[this.starts[n]], other: null };
-      if (!labels.length) return { value: 0, other: null };
-      const part = x.subarray(this.starts[n], this.starts[n + 1]);
-      const value = oneHot(part);
-      return { value, other: value < 0 ? Array.from(part) : null };
-    }
-    /** A column that begins here: at the positions before, the stage left the subspace as an earlier one had made it. */
-    begun(n, columns) {
-      const column3 = { values: new Growing(), others: /* @__PURE__ */ new Map() };
-      columns.set(n, column3);
-      let earlier = this.number - 1;
-      while (earlier >= 0 && !this.written[earlier].has(n)) earlier--;
-      const old = earlier < 0 ? void 0 : this.written[earlier].get(n);
-      for (let i = 0; old && i < this.position; i++) this.put(column3, i, { value: old.values.get(i), other: old.others.get(i) ?? null });
-      return column3;
-    }
-    put(column3, i, { value, other }) {
-      column3.values.set(i, value);
-      if (other) column3.others.set(i, other);
-    }
-  };
-  function recordedWhole(decoder, given, subspaces) {
-    const shown2 = given.map(() => ({ stages: [], looks: [] }));
-    const watch = ({ stages, looks: looks3 }) => ({
-      stage: (layer, part, x) => stages.push({ layer, part, x: x.slice() }),
-      head: (_layer, _head, look) => looks3.push(look && { ...look, scores: look.scores.slice() })
-    });
-    const passed = wholeRun(decoder, given, new Map(shown2.map((each, i) => [i, watch(each)])));
-    const passes = decoder.layers.map(() => 0);
-    const steps = shown2[0].stages.flatMap(({ layer, part }) => {
-      if (part !== "attention") return [];
-      const looped = decoder.loops.some(({ first, last }) => first <= layer + 1 && layer < last);
-      return [[layer, looped ? ++passes[layer] : 0]];
-    });
-    const heads = steps.map(([layer]) => decoder.layers[layer].heads);
-    const recorder = new Recorder(subspaces, heads.map(({ length }) => length), steps, given.length);
-    shown2.forEach(({ stages, looks: looks3 }, i) => {
-      for (const { layer, part, x } of stages) recorder.stage(layer, part, x);
-      const each = looks3.values();
-      heads.forEach((those, step) => those.forEach(({ mask }, k) => recorder.head(step, k, each.next().value, inSight(mask, i, given.length)[0])));
-    });
-    return { passed, recorder };
-  }
-
-  // src/live/run.ts
-  var STOP2 = "stop";
-  var UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
-  var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
-  function run(task, progress) {
-    const { decoder, columns, tape, truth, word, ends: ends2 } = task;
-    const labels = decoder.outputs.length > 0;
-    const prompt = [...ends2?.before ?? truth?.lead ?? [], ...word, ...ends2?.after ?? []];
-    const given = prompted(decoder, prompt);
-    const { found, recorder } = labels ? labelled(task, given) : generated(task, given, prompt.length);
-    const [rows, expected] = [[], []];
-    let compared2 = 0;
-    let differs = null;
-    const next = () => {
-      try {
-        const row = found.next();
-        return row.done ? null : row.value;
-      } catch (error) {
-        if (differs && error instanceof Refused) return null;
-        throw error;
-      }
-    };
-    for (; ; ) {
-      const want = truth?.rows.next();
-      if (want?.done && !differs) break;
-      const row = next();
-      if (want && !want.done) {
-        expected.push(want.value);
-        if (!differs) {
-          compared2 += want.value.filter((cell) => cell !== ANY).length;
-          if (!row || want.value.some((cell, n) => !agrees(cell, row[n]))) differs = { want: want.value, row, position: rows.length };
-        }
-      }
-      if (!row) break;
-      rows.push(row);
-      if (rows.length % 64 === 0) progress(rows.length);
-    }
-    const stop = decoder.stop.map((token2) => decoder.vocabulary[token2]);
-    const ending2 = truth && (!differs || !differs.row) ? truth.ending(stop, decoder.positions) : null;
-    let divergence = null;
-    if (ending2) divergence = { position: rows.length - 1, column: STOP2, ...ending2, cause: [UNSEARCHED] };
-    else if (differs) divergence = difference(columns, differs);
-    const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
-    const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
-    const answer = known ?? (rows.length === decoder.positions && !stop.length ? "end" : "limit");
-    const T = labels ? 0 : answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
-    return { rows, expected, compared: compared2, divergence, answer: labels ? "end" : answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0, recorder };
-  }
-  function generated({ decoder, readout, subspaces, maxSteps }, given, prompt) {
-    const recorder = new Recorder(subspaces, decoder.layers.map(({ heads }) => heads.length), decoder.layers.map((_, n) => [n, 0]));
-    const most = maxSteps === null ? Infinity : prompt + maxSteps + (decoder.bos !== null ? 2 : -1);
-    const reader = new Readout(readout, subspaces);
-    const rows = function* () {
-      for (const { fed, answer, residual } of generate(decoder, given, most, recorder)) yield reader.cells(decoder.vocabulary[fed], decoder.vocabulary[answer], residual);
-    };
-    return { found: rows(), recorder };
-  }
-  function labelled({ decoder, subspaces }, given) {
-    const { passed, recorder } = recordedWhole(decoder, given, subspaces);
-    return { found: passed.map(({ logits }, i) => [decoder.vocabulary[given[i]], ...answersOf(decoder, logits)]).values(), recorder };
-  }
-  function answersOf({ outputs }, logits) {
-    let start2 = 0;
-    return outputs.map(({ labels }) => {
-      const values = logits.subarray(start2, start2 += labels ? labels.length : 1);
-      if (!labels) return values[0] + 0;
-      const hot = labels.filter((_, k) => values[k]);
-      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
-    });
-  }
-  function difference(columns, { want, row, position }) {
-    const found = row ?? want.map(() => null);
-    const at = want.findIndex((cell, n2) => !agrees(cell, found[n2]));
-    const n = at < 0 ? want.length - 1 : at;
-    const { name, signed } = columns[n];
-    return { position, column: name, expected: written(want[n], signed), found: written(found[n], signed), cause: [UNSEARCHED] };
-  }
-  function written(cell, signed) {
-    if (cell === null || cell === ANY) return "⊥";
-    if (typeof cell === "string") return cell;
-    return `${signed && cell > 0 ? "+" : ""}${plainNumber(cell)}`;
-  }
-  function described2(prompt) {
-    const first = prompt.findIndex((token2) => [...token2].length === 1);
-    return first < 0 ? prompt.length : first;
-  }
-
-  // src/live/worker.ts
-  function carriedOut({ runs, word, text, ends: ends2, maxSteps, gates, sequence: sequence2 }, progress) {
-    const shelf = new Shelf();
-    let done = 0;
-    const made = runs.map(({ spec, decoder }) => {
-      const { columns, subspaces, live, tape } = spec;
-      const names = columns.map(({ name }) => name);
-      const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
-      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends: ends2, maxSteps }, (positions2) => progress(done + positions2));
-      done += ran.rows.length;
-      return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
-    });
-    return { runs: made, columns: shelf.columns };
-  }
-  function serve() {
-    addEventListener("message", ({ data }) => {
-      const say = (message, transfer = []) => postMessage(message, { transfer });
-      let last = performance.now();
-      try {
-        const finished = carriedOut(data, (done) => {
-          if (performance.now() - last < 50) return;
-          last = performance.now();
-          say({ done });
-        });
-        say({ finished }, finished.columns.map(({ buffer }) => buffer));
-      } catch (error) {
-        say(error instanceof Refused ? { refused: error.message } : { broken: String(error) });
-      }
-    });
-  }
-  function ordered(order2, script, progress) {
-    const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-    const worker = new Worker(address);
-    const stop = () => {
-      worker.terminate();
-      URL.revokeObjectURL(address);
-    };
-    const finished = new Promise((resolve, reject) => {
-      worker.addEventListener("message", ({ data }) => {
-        if ("done" in data) return progress(data.done);
-        stop();
-        if ("finished" in data) resolve(data.finished);
-        else reject("refused" in data ? new Refused(data.refused) : new Error(data.broken));
-      });
-      worker.addEventListener("error", (event) => {
-        stop();
-        reject(new Error(event.message || "this browser starts no worker here"));
-      });
-    });
-    worker.postMessage(order2);
-    return { finished, stop };
-  }
-  function weightsOf({ decoder, dtype }, buffers) {
-    if (decoder.none !== void 0) return decoder.none;
-    return dtype === "float64" ? decoderOf(decoder, buffers) : `the run was computed in ${dtype}, and the page computes in float64`;
-  }
-
   // src/live/box.ts
   var Box = class {
-    constructor(data, buffers, script, show) {
+    constructor(data, buffers, script, show, broken) {
       this.data = data;
       this.buffers = buffers;
-      this.script = script;
       this.show = show;
+      this.broken = broken;
       const { box } = data;
+      this.rerun = new Rerun(data, buffers, () => workerOf(script), broken);
+      if (broken) broken.start = () => this.again();
       this.input = el("input", { type: "text", id: "live-input", class: "mono", value: box.word, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": "live-hint live-error", list: box.examples.length ? "live-examples" : null });
       this.steps = el("input", { type: "number", id: "live-steps", min: 1, max: box.most, value: box.steps === null ? null : Math.min(box.steps, box.most), placeholder: "all" });
       this.start = el("button", { type: "submit", class: "small go" }, "Run");
@@ -2707,19 +3656,20 @@ var explorer = (() => {
         this.start,
         this.stop,
         this.back,
+        broken && el("button", { type: "button", class: "small invite", click: () => broken.invite() }, "break a weight …"),
         this.bar,
         el("p", { class: "hint", id: "live-hint" }, hint(box)),
         this.status,
         this.error
       );
-      const reason2 = this.reason();
+      const reason2 = Rerun.refusal(data);
       if (reason2 === null) return;
       this.element.replaceChildren(el("p", { class: "hint" }, `No other input can be run in this page: ${reason2}.`));
     }
     data;
     buffers;
-    script;
     show;
+    broken;
     element;
     input;
     steps;
@@ -2729,15 +3679,20 @@ var explorer = (() => {
     bar = el("progress", { hidden: true, "aria-label": "Positions done" });
     status = el("p", { class: "said-live", role: "status" });
     error = el("pre", { class: "live-error", role: "alert", id: "live-error" });
-    weights = null;
     running = null;
-    /** Why the page cannot run its weights; null if it can. */
-    reason() {
-      for (const { decoder, dtype } of this.data.runs) {
-        if (decoder.none !== void 0) return decoder.none;
-        if (dtype !== "float64") return `this run was computed in ${dtype}, and the page computes in float64`;
+    rerun;
+    /** Run what is in the box with the weights as they are now; without a change, the recorded run is that of its input. */
+    again() {
+      if (this.broken?.changes.length === 0 && this.input.value === this.data.box.word) this.recorded();
+      else this.element.requestSubmit();
+    }
+    /** Do something, and say why it is refused, if it is. */
+    attempt(something) {
+      try {
+        something();
+      } catch (error) {
+        this.refuse(error);
       }
-      return null;
     }
     submit(event) {
       event.preventDefault();
@@ -2758,26 +3713,20 @@ var explorer = (() => {
       throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
     }
     run(word, maxSteps) {
-      this.weights ??= this.data.runs.map((spec) => weightsOf(spec, this.buffers));
-      const runs = this.data.runs.map((spec, n) => ({ spec, decoder: this.weights[n] }));
-      const begun = performance.now();
       this.working(true);
       this.say("Running …");
-      const { tokens } = this.data.box;
-      const order2 = { runs, word, text: tokens && this.input.value, ends: tokens && { before: tokens.before, after: tokens.after }, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: this.data.sequence };
-      this.running = ordered(order2, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
-      this.running.finished.then((finished) => this.finish(finished, begun)).catch((error) => {
+      const text = this.data.box.tokens && this.input.value;
+      this.running = this.rerun.begin(word, text, maxSteps, (done) => this.say(`Running: ${count(done, "position")} …`));
+      this.running.finished.then((again) => this.finish(again)).catch((error) => {
         this.working(false);
         this.refuse(error);
       });
     }
-    finish({ runs, columns }, begun) {
+    finish({ data, buffers, said }) {
       this.working(false);
-      this.show({ ...this.data, runs }, (place) => shelved(columns, place) ?? this.buffers(place));
+      this.show(data, buffers);
       this.back.hidden = false;
-      const positions2 = count(runs.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
-      const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
-      this.say(`Run in this page: ${positions2} in ${seconds} s; ${runs.map((run2) => (runs.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ")}.`);
+      this.say(said);
     }
     halt() {
       this.running?.stop();
@@ -2785,6 +3734,7 @@ var explorer = (() => {
       this.say("Stopped: the page shows the run before.");
     }
     recorded() {
+      this.broken?.clear();
       this.show(this.data, this.buffers);
       this.back.hidden = true;
       this.input.value = this.data.box.word;
@@ -2797,50 +3747,37 @@ var explorer = (() => {
       set(this.stop, { disabled: !on });
       this.bar.hidden = !on;
       set(this.element, { "aria-busy": on ? "true" : null });
+      this.broken?.running(on);
       if (focused === this.start && on) this.stop.focus();
       if (focused === this.stop && !on) this.start.focus();
     }
     say(text) {
-      this.status.textContent = text;
+      this.status.textContent = this.broken?.changes.length ? "" : text;
+      this.broken?.say(text);
       this.error.textContent = "";
       set(this.input, { "aria-invalid": null });
     }
     refuse(error) {
       this.status.textContent = "";
-      this.error.textContent = error instanceof Refused ? error.message : `This input cannot be run here: ${error instanceof Error ? error.message : String(error)}`;
-      set(this.input, { "aria-invalid": "true" });
-      this.input.focus();
+      const said = error instanceof Refused ? error.message : `This input cannot be run here: ${error instanceof Error ? error.message : String(error)}`;
+      this.error.textContent = said;
+      if (this.broken?.changes.length) this.broken.say(said, true);
+      else {
+        set(this.input, { "aria-invalid": "true" });
+        this.input.focus();
+      }
     }
   };
-  function compared(run2) {
-    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
-    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
-    const cells2 = `${count(compared2, "cell")} compared with the ${reference}`;
-    return agrees2 ? `${cells2}, all agree` : `${cells2}, and it differs at position ${divergence.position}`;
-  }
-  function gatesOf({ circuit, runs, box }, buffers) {
-    if (!circuit || !box.circuit) return null;
-    const found = new Circuit(circuit, buffers);
-    const nets = Array.from({ length: found.size - circuit.inputs }, (_, n) => circuit.inputs + n);
-    return {
-      inputs: circuit.inputs,
-      gates: nets.map((net) => ({ table: found.table(net), operands: found.operands(net) })),
-      outputs: circuit.outputs.map(([, net]) => net),
-      buses: box.circuit.outputs,
-      encoding: box.circuit.encoding,
-      names: runs[0].live.readout[runs[0].columns.findIndex(({ name }) => name === "gate")]?.names ?? {}
-    };
-  }
 
   // src/bits.ts
   var MOST = 120;
   var FEW = 40;
   var MOST_OUTPUTS = 64;
   var BitsPanel = class {
-    constructor(bits2, store) {
-      this.bits = bits2;
+    constructor(bits3, store) {
+      this.bits = bits3;
       this.store = store;
-      [this.circuit, this.run] = [bits2.circuit, bits2.run];
+      [this.circuit, this.run] = [bits3.circuit, bits3.run];
       this.heads = this.run.spec.layers.flatMap((layer, l) => layer.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
       const { inputs } = this.circuit.spec;
       this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
@@ -2891,9 +3828,9 @@ var explorer = (() => {
       this.more.textContent = `bits ${first} to ${last - 1} of 0 to ${circuit.size - 1}`;
     }
     cell(net, i, looks3) {
-      const { bits: bits2, circuit, store } = this;
-      const bit = bits2.known(net, i);
-      const wrong = bit !== null && net <= i + 1 ? bits2.wrong(net) : void 0;
+      const { bits: bits3, circuit, store } = this;
+      const bit = bits3.known(net, i);
+      const wrong = bit !== null && net <= i + 1 ? bits3.wrong(net) : void 0;
       const state = net === i ? "now" : net === circuit.answered(i) ? "answered" : net > i ? "unread" : "";
       const outputs = circuit.outputs(net).map((name) => `, output ${name}`).join("");
       const said = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
@@ -2918,25 +3855,25 @@ var explorer = (() => {
     }
     /** What happens at a position, in a sentence or two. */
     happens(i) {
-      const { bits: bits2, circuit, run: run2 } = this;
+      const { bits: bits3, circuit, run: run2 } = this;
       const token2 = (text) => el("b", { class: "mono" }, text);
       const answer = run2.rows.answer(i);
       const gate = circuit.answered(i);
       const given = [circuit.isInput(i) ? "The input " : "The gate ", token2(circuit.name(i)), circuit.isInput(i) ? " is " : " gave ", token2(run2.rows.fed(i)), ". "];
       if (gate === null) return [...given, "What the decoder answers before the last input is not used."];
       const operands = circuit.operands(gate);
-      const values = operands.map((operand) => bits2.at(operand, i) ?? "?").join(", ");
-      const due = bits2.computed(gate, i);
+      const values = operands.map((operand) => bits3.at(operand, i) ?? "?").join(", ");
+      const due = bits3.computed(gate, i);
       const what = ["The next bit is that of the gate ", token2(circuit.name(gate)), ": ", token2(circuit.formula(gate)), ...operands.length ? [" = ", token2(`${circuit.kind(gate)}(${values})`)] : []];
       if (due === answer) return [...given, ...what, ", and the decoder answers with ", token2(answer), run2.ends(i) ? ", which ends the run." : "."];
       return [...given, ...what, ...due === null ? [] : [" = ", token2(due)], ", but the decoder answers with ", token2(answer), run2.ends(i) ? ", which ends the run." : "."];
     }
     drawOutputs(i) {
-      const { circuit, bits: bits2 } = this;
+      const { circuit, bits: bits3 } = this;
       const { outputs } = circuit.spec;
       const shown2 = outputs.slice(0, MOST_OUTPUTS).map(([name, net]) => {
-        const bit = bits2.at(net, i);
-        const wrong = bit === null ? void 0 : bits2.wrong(net);
+        const bit = bits3.at(net, i);
+        const wrong = bit === null ? void 0 : bits3.wrong(net);
         const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
         return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name }, `${name} = `, el("b", { class: "mono" }, bit ?? "·"), says);
       });
@@ -2951,6 +3888,87 @@ var explorer = (() => {
       if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
       if (agrees2 === null || !result) return "This run has ended.";
       return `The result: ${result}, as the ${reference} says.`;
+    }
+  };
+
+  // src/broken/panel.ts
+  var ChangesPanel = class {
+    constructor(broken) {
+      this.broken = broken;
+      const button = (name, click, kind2 = "") => el("button", { type: "button", class: `small ${kind2}`, click }, name);
+      this.run = button("Run", () => broken.start(), "go");
+      this.run.id = "changes-run";
+      const undone = () => {
+        broken.clear();
+        broken.start();
+      };
+      this.element = el(
+        "section",
+        { class: "panel changes-panel", "aria-label": "Changed weights", hidden: true },
+        this.title,
+        this.list,
+        el("div", { class: "tools" }, this.run, button("Undo all", undone), button("Copy as Python", () => void this.copy()), button("Save weights", () => void this.save())),
+        this.status
+      );
+    }
+    broken;
+    element;
+    list = el("ul", {});
+    title = el("h2", {});
+    status = el("p", { class: "said-changes", role: "status" });
+    run;
+    draw() {
+      const { broken } = this;
+      const { changes, news } = broken;
+      this.element.hidden = changes.length === 0;
+      this.title.textContent = `${changes.length} changed weight${changes.length === 1 ? "" : "s"}`;
+      this.list.replaceChildren(
+        ...changes.map((change) => {
+          const place = placeText(broken.right, change);
+          return el(
+            "li",
+            {},
+            el("code", {}, place),
+            " ",
+            el("del", {}, coefficient(broken.old(change))),
+            " → ",
+            el("ins", {}, coefficient(change.value)),
+            " ",
+            el("button", { type: "button", class: "small", "aria-label": `undo the change of ${place}`, click: () => broken.undo(change) }, "undo")
+          );
+        })
+      );
+      this.run.classList.toggle("wanted", news.stale);
+      const text = news.text || (news.stale ? "Not run yet: the page shows the run before the change." : "");
+      if (this.status.textContent !== text) this.status.textContent = text;
+      this.status.classList.toggle("bad", news.bad);
+    }
+    async copy() {
+      try {
+        await navigator.clipboard.writeText(this.broken.python);
+        this.broken.say("Copied: lines of Python that make the same changes.");
+      } catch {
+        this.show(this.broken.python);
+      }
+    }
+    /** Where the clipboard is not to be had, show what would be in it. */
+    show(text) {
+      const shown2 = el("pre", { tabindex: 0, class: "python" }, text);
+      this.element.querySelector(".python")?.remove();
+      this.element.append(shown2);
+      getSelection()?.selectAllChildren(shown2);
+      this.broken.say("This browser gives no clipboard: copy the lines below.");
+    }
+    async save() {
+      try {
+        const [bytes, name] = await this.broken.file();
+        const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+        el("a", { href: address, download: name }).click();
+        setTimeout(() => URL.revokeObjectURL(address), 1e4);
+        this.broken.say(`Saved ${name}: tm2tfr check ${name} reads it.`);
+      } catch (error) {
+        this.broken.say(error instanceof Error ? error.message : String(error), true);
+      }
     }
   };
 
@@ -3032,10 +4050,10 @@ var explorer = (() => {
       );
       this.element = el("section", { class: "panel graph-panel", "aria-label": `The ${name}` }, el("h2", {}, `${name[0].toUpperCase()}${name.slice(1)}`, zooming), this.scroll, this.caption);
       this.draggable();
-      const { svg: drawing, dot, none } = drawn;
+      const { svg: drawing, dot: dot2, none } = drawn;
       if (drawing) this.show(textAt(buffers, drawing));
-      else if (dot && window.tm2tfrDraws)
-        window.tm2tfrDraws(dot).then((text) => {
+      else if (dot2 && window.tm2tfrDraws)
+        window.tm2tfrDraws(dot2).then((text) => {
           this.show(text);
           this.redraw();
         }).catch((error) => this.scroll.textContent = `The graph cannot be drawn here: ${String(error)}`);
@@ -3135,11 +4153,11 @@ var explorer = (() => {
   var RADIUS = 6.5;
   var DEPTH = 2;
   var CircuitGraph = class extends Graph {
-    constructor(bits2, buffers, redraw) {
-      const { graph } = bits2.circuit.spec;
+    constructor(bits3, buffers, redraw) {
+      const { graph } = bits3.circuit.spec;
       super("circuit", graph, buffers, redraw);
-      this.bits = bits2;
-      this.circuit = bits2.circuit;
+      this.bits = bits3;
+      this.circuit = bits3.circuit;
       this.drawn = graph.none === void 0;
       if (!this.drawn) {
         this.element.querySelector(".zooming")?.remove();
@@ -3155,8 +4173,8 @@ var explorer = (() => {
     list = el("ul", { class: "cone mono" });
     drawn;
     draw(position) {
-      const { bits: bits2, circuit } = this;
-      const i = Math.min(position, bits2.run.count - 1);
+      const { bits: bits3, circuit } = this;
+      const i = Math.min(position, bits3.run.count - 1);
       const gate = circuit.answered(i);
       const said = gate === null ? `the input ${circuit.name(i)} is given` : this.line(gate, i);
       if (this.drawn) this.mark(i, gate);
@@ -3165,19 +4183,19 @@ var explorer = (() => {
       set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said}` });
     }
     mark(i, gate) {
-      const { bits: bits2, circuit } = this;
+      const { bits: bits3, circuit } = this;
       this.unmark("now", "operand", "zero", "one", "bad");
       for (const [name, node] of this.nodes) {
         const net = this.net(name);
-        const bit = bits2.at(net, i);
+        const bit = bits3.at(net, i);
         const corner = this.corner(name, node);
         corner.lastChild.textContent = bit ?? "";
         if (bit === null) continue;
         for (const part of [node, corner]) part.classList.add(bit === "1" ? "one" : "zero");
-        if (bits2.wrong(net) !== void 0) node.classList.add("bad");
+        if (bits3.wrong(net) !== void 0) node.classList.add("bad");
       }
       for (const [name, edges] of this.edges) {
-        const bit = bits2.at(this.net(name.split("->")[0]), i);
+        const bit = bits3.at(this.net(name.split("->")[0]), i);
         if (bit !== null) for (const edge of edges) edge.classList.add(bit === "1" ? "one" : "zero");
       }
       if (gate === null) {
@@ -3211,12 +4229,12 @@ var explorer = (() => {
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i) {
-      const { bits: bits2, circuit } = this;
-      const bit = bits2.at(net, i) ?? "?";
+      const { bits: bits3, circuit } = this;
+      const bit = bits3.at(net, i) ?? "?";
       if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
-      const found = circuit.operands(net).map((operand) => bits2.at(operand, i) ?? "?");
+      const found = circuit.operands(net).map((operand) => bits3.at(operand, i) ?? "?");
       const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
-      const due = bits2.computed(net, i);
+      const due = bits3.computed(net, i);
       const said = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
       return `${circuit.said(net)}${values} = ${said}`;
     }
@@ -3306,11 +4324,139 @@ var explorer = (() => {
     }
   };
 
+  // src/broken/card.ts
+  var WeightsCard = class {
+    /** number: 0 is the embedding, one more than the last layer the unembedding; called: what it is called; before: what stands above the listing. */
+    constructor(broken, number3, called, before) {
+      this.broken = broken;
+      this.number = number3;
+      const id = `weight-${number3}`;
+      this.field = el("input", { type: "text", class: "mono", id, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": `${id}-hint ${id}-error`, placeholder: this.example() });
+      this.run = el("button", { type: "button", class: "small go", id: `${id}-run`, click: () => broken.start() }, "Run");
+      this.error = el("p", { class: "weight-error", role: "alert", id: `${id}-error` });
+      this.listing.addEventListener("click", (event) => this.chosen(event.target));
+      this.listing.addEventListener("keydown", (event) => this.moved(event));
+      const form2 = el(
+        "form",
+        { class: "change", submit: (event) => this.submit(event) },
+        el("p", { class: "hint", id: `${id}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+        el("label", { for: id }, "change "),
+        this.field,
+        el("button", { type: "submit", class: "small" }, "Set"),
+        this.run,
+        this.error
+      );
+      set(this.listing, { "aria-label": `the weights of ${called}` });
+      this.element = el("div", { class: "weights", hidden: true }, ...before, form2, this.listing);
+      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number3)) }, "weights");
+      if (broken.open.has(number3)) this.toggle(true);
+    }
+    broken;
+    number;
+    /** The button that opens and closes them, and what it opens. */
+    button;
+    element;
+    listing = el("pre", { class: "terms", tabindex: 0 });
+    field;
+    run;
+    error;
+    drawn = null;
+    toggle(open) {
+      if (open) this.broken.open.add(this.number);
+      else this.broken.open.delete(this.number);
+      this.element.hidden = !open;
+      set(this.button, { "aria-expanded": String(open) });
+      this.draw();
+    }
+    /** Open it, and let a weight be written. */
+    invite() {
+      this.toggle(true);
+      this.element.closest("li")?.scrollIntoView({ block: "nearest" });
+      this.field.focus();
+    }
+    draw() {
+      const { broken } = this;
+      this.run.classList.toggle("wanted", broken.news.stale);
+      if (this.element.hidden || this.drawn === broken.listed) return;
+      const focused = document.activeElement?.dataset["place"];
+      this.drawn = broken.listed;
+      const lines = this.lines().map((line) => el("span", { class: "line" }, ...line.flatMap((piece) => this.nodes(piece)), "\n"));
+      this.listing.replaceChildren(...lines);
+      const terms = this.terms();
+      set(terms[0] ?? this.listing, { tabindex: 0 });
+      if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
+    }
+    lines() {
+      const { listed: listed2, about } = this.broken;
+      if (this.number === 0) return embeddingListing(listed2);
+      return this.number > listed2.layers.length ? unembeddingListing(listed2) : layerListing(listed2, about, this.number);
+    }
+    nodes({ before, text, name, weight }) {
+      if (weight === null) return [text];
+      const { broken } = this;
+      const place = placeText(broken.right, weight, this.number);
+      const change = broken.changeOf(weight);
+      const term = (shown2, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown2);
+      if (!change) return [before ?? "", term(text, weight.value)];
+      const old = broken.old(weight);
+      return [
+        before ? " + " : "",
+        ...old === 0 ? [] : [el("del", {}, termText(old, name)), " "],
+        el("ins", {}, term(change.value === 0 ? "0" : termText(change.value, name), change.value))
+      ];
+    }
+    terms() {
+      return [...this.listing.querySelectorAll(".term")];
+    }
+    /** Put the weight that is clicked into the field, with its value selected. */
+    chosen(target) {
+      const term = target.closest(".term");
+      if (!term) return;
+      const place = `${term.dataset["place"]} = `;
+      this.field.value = place + term.dataset["value"];
+      this.field.focus();
+      this.field.setSelectionRange(place.length, this.field.value.length);
+      this.complain("");
+    }
+    /** Among the terms the arrows go from one to the next. */
+    moved(event) {
+      const terms = this.terms();
+      const here = terms.indexOf(document.activeElement);
+      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms.length - 1 };
+      const next = step[event.key];
+      if (here < 0 || next === void 0) return;
+      event.preventDefault();
+      const term = terms[Math.max(0, Math.min(terms.length - 1, next))];
+      set(terms[here], { tabindex: -1 });
+      set(term, { tabindex: 0 });
+      term.focus();
+    }
+    submit(event) {
+      event.preventDefault();
+      try {
+        this.broken.write(this.field.value, this.number <= this.broken.right.layers.length ? this.number : 0);
+        this.complain("");
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        this.complain(error.message);
+      }
+    }
+    complain(text) {
+      this.error.textContent = text;
+      set(this.field, { "aria-invalid": text ? "true" : null });
+    }
+    example() {
+      const weight = this.lines().flat().find((piece) => piece.weight)?.weight;
+      return weight ? `${placeText(this.broken.right, weight, this.number)} = ${weightText(-weight.value)}` : "";
+    }
+  };
+
   // src/strip.ts
   var MOST3 = 60;
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+  var SPREAD = 34;
   var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -3341,7 +4487,7 @@ var explorer = (() => {
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -3358,6 +4504,8 @@ var explorer = (() => {
     heads;
     /** Whether every position is there from the beginning, with its answer below it. */
     labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -3367,9 +4515,12 @@ var explorer = (() => {
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
     }
-    draw(position, layer) {
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer, pointed2) {
       const { run: run2 } = this;
-      const i = Math.min(position, run2.count - 1);
+      const i = Math.min(pointed2?.i ?? position, run2.count - 1);
+      this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
       const steps = run2.stepsWith(layer);
       const looks3 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
       const chips = this.layOut(i, looks3);
@@ -3415,7 +4566,7 @@ var explorer = (() => {
       for (const sizes of this.total(i) - 2 < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
-        if (end(all) <= room) return this.written(all);
+        if (end(all) <= room) return this.written(this.labels ? this.spread(all, i) : all);
       }
       this.sizes = WIDE2;
       let chips = this.placed([...chosen], i);
@@ -3437,8 +4588,8 @@ var explorer = (() => {
         chips = more;
       }
       const { lead } = this.run.spec;
-      const near = Array.from({ length: MOST3 }, (_, k) => this.labels ? [i - 1 - k, i + 1 + k] : [i - 1 - k]).flat();
-      for (const n of [0, ...near.filter((each) => each >= 0 && each < this.total(i))]) {
+      const near2 = Array.from({ length: MOST3 }, (_, k) => this.labels ? [i - 1 - k, i + 1 + k] : [i - 1 - k]).flat();
+      for (const n of [0, ...near2.filter((each) => each >= 0 && each < this.total(i))]) {
         if (chosen.has(n) || n < (i < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
@@ -3446,6 +4597,13 @@ var explorer = (() => {
         chips = more;
       }
       return this.written(chips);
+    }
+    /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+    spread(chips, i) {
+      const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+      if (more <= 0) return chips;
+      this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+      return this.placed(chips.map((chip) => chip.i), i);
     }
     /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
     fold(chosen, i) {
@@ -3554,7 +4712,7 @@ var explorer = (() => {
         const from = here + (n - (looks3.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label2) : l === layer) ? " chosen" : ""}${this.lit?.has(label2) ? " lit" : ""}`,
           "data-head": label2,
           "data-from": i,
           "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
@@ -3630,28 +4788,34 @@ var explorer = (() => {
 
   // src/layers.ts
   var MOST_NAMED2 = 12;
+  var MOST_CHARACTERS = 26;
   var Layers = class {
-    constructor(run2, store, model = null) {
+    constructor(run2, store, model = null, broken = null) {
       this.run = run2;
       this.store = store;
       this.model = model;
+      this.broken = broken;
       const { layers, labels, loops } = run2.spec;
       this.typeset = typesetter(run2.spec);
       this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
       this.loops = loops.map(([first, last]) => new Passes(run2, store, first, last));
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+      if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
         el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
-        el("ol", { class: "layers" }, ...items, this.outputs?.card)
+        el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null)
       );
     }
     run;
     store;
     model;
+    broken;
     element;
+    /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
+    weights = [];
     typeset;
     /** The embedding, then the layers. */
     cards;
@@ -3665,7 +4829,7 @@ var explorer = (() => {
       this.cards.forEach((card, n) => {
         mark(card, n - 1 === layer);
         card.heads.replaceChildren(...this.heads(n - 1, steps[n], i));
-        card.wrote.replaceChildren(...this.wrote(steps[n], i));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i, card.equations));
       });
       for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
       if (!this.outputs) return;
@@ -3677,8 +4841,9 @@ var explorer = (() => {
       const wrote = el("p", { class: "wrote" });
       const button = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
-      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
-      return { card, button, heads: el("ul"), wrote };
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
+      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     /** What is read off the stream after the last layer. */
     answers() {
@@ -3686,7 +4851,7 @@ var explorer = (() => {
       const button = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
       const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
-      return { card, button, heads: el("ul"), wrote };
+      return { card, button, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number3, name, step) {
       const click = () => this.store.set({ layer: step() });
@@ -3698,42 +4863,38 @@ var explorer = (() => {
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
       const button = this.button(String(l + 1), layer.name, () => run2.stepsWith(this.store.now.layer)[l]);
-      const weights = el(
-        "div",
-        { class: "weights", hidden: true },
-        ...layer.heads.map(
-          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score))
-        ),
-        el("pre", { tabindex: 0 }, run2.weights[l])
-      );
-      const more = el("button", {
-        type: "button",
-        class: "small",
-        "aria-expanded": "false",
-        "aria-label": `the weights of layer ${l + 1}`,
-        click: () => {
-          weights.hidden = !weights.hidden;
-          set(more, { "aria-expanded": String(!weights.hidden) });
-        }
-      }, "weights");
+      const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
+      const called = `layer ${l + 1}`;
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
       const equations = this.equations(l);
+      const source = run2.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
-        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+        equations.size ? null : el("p", { class: "meaning" }, layer.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, more),
-        weights
+        el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
+        weights.element
       );
-      return { card, button, heads, wrote };
+      return { card, button, heads, wrote, equations };
     }
-    /** The equations of the variables that a layer writes, where it has none of its own. */
+    /** What is read off the stream after the last layer. */
+    unembedding(broken) {
+      const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
+      const name = el("span", { class: "layer-name" }, "unembedding");
+      const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+      return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
+    }
+    changeable(card) {
+      this.weights.push(card);
+      return card;
+    }
+    /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      if (!model || run2.spec.layers[l].equation) return [];
-      const written2 = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-      return written2.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+      const written2 = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written2.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
@@ -3769,12 +4930,26 @@ var explorer = (() => {
         );
       });
     }
-    wrote(step, i) {
+    wrote(step, i, equations) {
       const { run: run2 } = this;
-      const changed = run2.spec.subspaces.flatMap(
+      if (equations.size) return this.computed(step, i, equations);
+      const changed2 = run2.spec.subspaces.flatMap(
         (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
-      return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
+      return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
+    }
+    /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+    computed(step, i, equations) {
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i)];
+        if (formula === void 0 && !changed2) return [];
+        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i), i);
+        const text = shortened(whole3, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
+        const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
+        return el("span", { class: `computed${changed2 ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+      });
     }
     /** The outputs at a position, each with the result of the comparison. */
     answered(i) {
@@ -3835,6 +5010,20 @@ var explorer = (() => {
     const [layer, pass] = run2.spec.steps[step];
     return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
   }
+  function read3(called, scores, listing) {
+    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const button = el("button", {
+      type: "button",
+      class: "small",
+      "aria-expanded": "false",
+      "aria-label": `the weights of ${called}`,
+      click: () => {
+        element.hidden = !element.hidden;
+        set(button, { "aria-expanded": String(!element.hidden) });
+      }
+    }, "weights");
+    return { button, element };
+  }
   var Stream = class {
     constructor(run2, store) {
       this.run = run2;
@@ -3849,6 +5038,7 @@ var explorer = (() => {
         { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
         "raw numbers"
       );
+      this.list.classList.toggle("named", run2.spec.labels);
       this.element = el(
         "section",
         { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -3863,7 +5053,8 @@ var explorer = (() => {
     list = el("ul", { class: "stream" });
     choice;
     raw;
-    draw(position, layer, raw) {
+    /** held: the subspace to mark, of what is chosen elsewhere. */
+    draw(position, layer, raw, held = null) {
       const { run: run2 } = this;
       const i = Math.min(position, run2.count - 1);
       this.choice.value = String(Math.min(layer, run2.steps - 1));
@@ -3873,13 +5064,13 @@ var explorer = (() => {
         ...run2.spec.subspaces.flatMap((subspace, n) => {
           if (subspace.labels?.length === 0) return [];
           const value = run2.value(n, 2 * layer + 2, i);
-          const changed = run2.changed(n, layer, i);
+          const changed2 = run2.changed(n, layer, i);
           const empty = value.coordinates.every((v) => v === 0);
           return [
             el(
               "li",
-              { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
-              el("span", { class: "mark" }, changed ? "◆" : ""),
+              { class: `${changed2 ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
+              el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
@@ -3935,12 +5126,26 @@ var explorer = (() => {
 
   // src/picture.ts
   var Picture = class extends Graph {
-    constructor({ name, graph }, buffers, redraw) {
-      super(name, graph, buffers, redraw);
-      set(this.scroll, { "aria-label": `The ${name}` });
+    constructor(run2, spec, buffers, redraw) {
+      super(spec.name, spec.graph, buffers, redraw);
+      this.run = run2;
+      this.spec = spec;
+      set(this.scroll, { "aria-label": `The ${spec.name}` });
     }
-    /** It shows the same at every position. */
-    draw() {
+    run;
+    spec;
+    draw(position) {
+      const { marks, name } = this.spec;
+      const column3 = marks && this.run.spec.columns.find((each) => each.name === marks.column);
+      if (!column3) return;
+      const node = (i) => i < 0 ? marks.start : marks.nodes[this.run.rows.cell(column3.name, i)];
+      const [before, now] = [node(position - 1), node(position)];
+      this.unmark("now");
+      this.nodes.get(now ?? "")?.classList.add("now");
+      for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
+      const said = `${column3.name} ${this.run.rows.cell(column3.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      this.caption.textContent = said;
+      set(this.scroll, { "aria-label": `The ${name}: ${said}` });
     }
   };
 
@@ -4101,7 +5306,7 @@ var explorer = (() => {
         return i === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i + 1)} at ${i + 1}`], cells: span(first, [i + 1]) };
       case "since":
       case "until":
-        return nearest2(node, at, nodes, i, n);
+        return nearest3(node, at, nodes, i, n);
       case "count left":
       case "count right": {
         const range = node.operator === "count left" ? between(1, i) : between(i, n);
@@ -4120,18 +5325,18 @@ var explorer = (() => {
       case "retrieve": {
         const there = selected3[number3][i - 1].flatMap((yes, k) => yes ? [k + 1] : []);
         const sight = between(1, n).filter((j2) => IN_SIGHT[node.sight](j2, i));
-        const read2 = leaves(node.score);
+        const read4 = leaves(node.score);
         const j = node.choice === "latest" ? there.at(-1) : there[0];
         const sought = sight.length ? `of the positions in sight, ${listed(sight)}, ` : "no position is in sight, ";
         if (j === void 0) return { words: [sight.length ? `${sought}none is selected, so it is ` : `${sought}so it is `, named(node.default), ` here`], cells: here(node.default) };
-        const cells2 = [[node.values, j], ...read2.key.map((k) => [k, j]), ...here(...read2.query)];
+        const cells2 = [[node.values, j], ...read4.key.map((k) => [k, j]), ...here(...read4.query)];
         return { words: [sought, `${listed(there)} ${there.length > 1 ? "are" : "is"} selected; the ${node.choice} is ${j}, where `, named(node.values), " is ", { code: text(node.values, j) }], cells: cells2 };
       }
       default:
         return { words: [], cells: [] };
     }
   }
-  function nearest2(node, at, nodes, i, n) {
+  function nearest3(node, at, nodes, i, n) {
     const [left, right] = node.arguments;
     const since = node.operator === "since";
     const range = since ? between(1, i).reverse() : between(i, n);
@@ -4160,8 +5365,8 @@ var explorer = (() => {
     if ("key" in score) return { key: [score.key], query: [] };
     if ("query" in score) return { key: [], query: [score.query] };
     if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
-    const parts = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
-    return { key: parts.flatMap(({ key }) => key), query: parts.flatMap(({ query }) => query) };
+    const parts3 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts3.flatMap(({ key }) => key), query: parts3.flatMap(({ query }) => query) };
   }
 
   // src/sequence/formula.ts
@@ -4381,8 +5586,8 @@ var explorer = (() => {
       this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
     }
   };
-  function plain({ operator, arguments: parts }) {
-    return operator === "always" || operator === "text" || operator === "input" || operator === "sum" && !parts.length;
+  function plain2({ operator, arguments: parts3 }) {
+    return operator === "always" || operator === "text" || operator === "input" || operator === "sum" && !parts3.length;
   }
   function treeOf({ nodes, root: root2 }) {
     const rows = [];
@@ -4390,18 +5595,946 @@ var explorer = (() => {
     const waiting = [[root2, 0]];
     while (waiting.length) {
       const [node, depth] = waiting.pop();
-      const parts = [...new Set(nodes[node].arguments)].filter((part) => !plain(nodes[part]));
-      const again = met.has(node) && parts.length > 0;
+      const parts3 = [...new Set(nodes[node].arguments)].filter((part) => !plain2(nodes[part]));
+      const again = met.has(node) && parts3.length > 0;
       met.add(node);
       rows.push({ node, depth, again });
-      if (!again) waiting.push(...parts.reverse().map((part) => [part, depth + 1]));
+      if (!again) waiting.push(...parts3.reverse().map((part) => [part, depth + 1]));
     }
     return rows;
   }
 
+  // src/sequence/scheme.ts
+  var Scheme = class {
+    constructor(spec) {
+      this.spec = spec;
+      const { nodes } = spec;
+      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      nodes.forEach((node, n) => {
+        if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
+      });
+      this.layers = [];
+      for (const node of nodes) {
+        this.layers.push(this.since(node));
+        this.ended.push(node.operator === "looped" || node.kind !== "loop" && node.arguments.some((part) => this.ended[part]));
+      }
+      const layers = [...new Set(this.layers.filter((_, n) => this.has[n]))].sort((a, b) => a - b);
+      this.bands = layers.map((layer) => ({ layer, rows: this.inside(layer) }));
+      this.rows = this.bands.flatMap((band) => band.rows);
+      this.edges = [...this.rows.flatMap((row) => this.into(row)), ...nodes.flatMap((node) => this.again(node))];
+    }
+    spec;
+    bands;
+    edges;
+    /** The nodes with rows, from top to bottom. */
+    rows;
+    has;
+    layers;
+    /** Whether a node is made of what a loop leaves. */
+    ended = [];
+    /** The layer of the weights after which a node is known, from 0; -1: from the embedding on. */
+    layer(number3) {
+      return this.layers[number3];
+    }
+    /** Whether a node is made of what a loop leaves, so that it is known after the last pass. */
+    afterLoop(number3) {
+      return this.ended[number3];
+    }
+    /** Whether a node has a row. */
+    row(number3) {
+      return this.has[number3];
+    }
+    /** The heads of the weights that look where a selector selects, or where that of an aggregate does: layer and head, from 0. */
+    heads(number3) {
+      const selector = this.selector(number3);
+      if (selector === null) return [];
+      const own = this.spec.nodes[selector].heads;
+      return own.length ? own : this.spec.nodes[number3].heads;
+    }
+    /** A selector itself, or that of an aggregate; null of other nodes. */
+    selector(number3) {
+      const node = this.spec.nodes[number3];
+      if (node.kind === "selector") return number3;
+      return node.operator === "aggregate" ? node.arguments[0] : null;
+    }
+    /** The s-ops that a selector compares, as they are written: keys and queries, each once and without constants. */
+    compared(selector) {
+      const { nodes } = this.spec;
+      const [keys2, queries] = [/* @__PURE__ */ new Set(), /* @__PURE__ */ new Set()];
+      const visit = (number3) => {
+        const node = nodes[number3];
+        if (node.operator !== "select") return node.arguments.forEach(visit);
+        const [key, query] = node.arguments;
+        if (nodes[key].operator !== "constant") keys2.add(key);
+        if (nodes[query].operator !== "constant") queries.add(query);
+      };
+      visit(selector);
+      return { keys: [...keys2], queries: [...queries] };
+    }
+    /** The aggregates with rows of a selector. */
+    aggregates(selector) {
+      return this.rows.filter((row) => row !== selector && this.selector(row) === selector);
+    }
+    /** The edges to a row: from the rows that it is made of. */
+    into(to) {
+      const node = this.spec.nodes[to];
+      const from = (numbers, role) => this.behind(numbers).map((number3) => ({ from: number3, to, role }));
+      if (node.kind === "selector") {
+        const { keys: keys2, queries } = this.compared(to);
+        return [...from(keys2, "key"), ...from(queries, "query")];
+      }
+      if (node.operator === "aggregate") return [{ from: node.arguments[0], to, role: "selector" }, ...from([node.arguments[1]], "value")];
+      return from(parts2(node), "part");
+    }
+    /** The edges of a loop: from what a pass makes to what the next one begins with. */
+    again(node) {
+      if (node.operator !== "repeat") return [];
+      return node.states.flatMap((to, n) => this.has[to] ? this.behind([node.nexts[n]]).filter((from) => from !== to).map((from) => ({ from, to, role: "again" })) : []);
+    }
+    /** The rows that nodes stand for: their own, or those of what they are made of; each once. */
+    behind(numbers) {
+      const found = /* @__PURE__ */ new Set();
+      const visit = (number3) => {
+        if (this.has[number3]) found.add(number3);
+        else parts2(this.spec.nodes[number3]).forEach(visit);
+      };
+      numbers.forEach(visit);
+      return [...found].sort((a, b) => a - b);
+    }
+    /** The cells that a cell is made of: the other end of each edge, and the position there. */
+    sources({ node, at }, { selected: selected3 }) {
+      const selector = this.selector(node);
+      const row = selector === null ? [] : selected3[selector][at];
+      return this.into(node).flatMap((edge) => {
+        if (edge.role !== "key" && edge.role !== "value") return [{ ...edge, at }];
+        return row.flatMap((on, k) => on ? [{ ...edge, at: k }] : []);
+      });
+    }
+    /** All cells that a cell depends on. */
+    upstream(place, evaluated2) {
+      const found = /* @__PURE__ */ new Map();
+      const waiting = [place];
+      for (let here = waiting.pop(); here; here = waiting.pop())
+        for (const { from, at } of this.sources(here, evaluated2)) {
+          const name = `${from}:${at}`;
+          if (found.has(name)) continue;
+          found.set(name, { node: from, at });
+          waiting.push({ node: from, at });
+        }
+      return [...found.values()];
+    }
+    since(node) {
+      if (node.heads.length) return Math.max(...node.heads.map(([layer]) => layer));
+      if (node.operator === "aggregate" && this.spec.nodes[node.arguments[0]].heads.length) return this.layers[node.arguments[0]];
+      return node.since ?? Math.max(-1, ...node.arguments.map((part) => this.layers[part] ?? -1));
+    }
+    /** The rows of a layer: each selector before what it aggregates, anything after what it is made of. */
+    inside(layer) {
+      const here = this.layers.flatMap((own, number3) => own === layer && this.has[number3] ? [number3] : []);
+      const order2 = here.flatMap((number3) => this.spec.nodes[number3].kind === "selector" ? [number3, ...here.filter((each) => this.spec.nodes[each].operator === "aggregate" && this.selector(each) === number3)] : []);
+      return [...order2, ...here.filter((number3) => !order2.includes(number3))];
+    }
+  };
+  function parts2(node) {
+    return node.operator === "looped" ? [node.arguments[1]] : node.arguments;
+  }
+  function kindOf(node, values) {
+    if (node.kind === "selector") return "selector";
+    if (typeof values[0] === "string") return "token";
+    return values.every((value) => typeof value === "boolean") && !node.numeric ? "truth" : "number";
+  }
+  function sizeOf(value) {
+    return typeof value === "string" ? null : Math.abs(nearest(value));
+  }
+
+  // src/sequence/flow.ts
+  var ROW = 36;
+  var HIGH = 26;
+  var HEAD = 36;
+  var LEAST = 26;
+  var MOST5 = 46;
+  var WIDEST = 78;
+  var CHARACTER = 7.4;
+  var DOT = 12;
+  var BARS = 48;
+  var ROLES = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
+  var FlowPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      let y = 0;
+      for (const { layer, rows } of program.scheme.bands) {
+        const button = el(
+          "button",
+          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
+          el("span", { class: "number" }, String(layer + 1)),
+          program.title(layer)
+        );
+        this.bands.set(layer, button);
+        this.names.append(button);
+        y += HEAD;
+        for (const row of rows) {
+          this.middle.set(row, y + ROW / 2);
+          this.names.append(this.name(row, y));
+          y += ROW;
+        }
+      }
+      this.height = y + 4;
+      this.names.prepend(this.arcs);
+      this.names.style.height = `${this.height}px`;
+      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
+      this.tape.addEventListener("mouseleave", () => this.light(null));
+      this.tape.addEventListener("click", (event) => {
+        const place = this.under(event);
+        if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
+      });
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `role of-${role}` }, name));
+      this.element = el(
+        "section",
+        { class: "panel flow-panel", "aria-label": "The flow of the computation" },
+        el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
+        this.scroll,
+        this.said,
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+      );
+    }
+    program;
+    store;
+    element;
+    scroll = el("div", { class: "scroll flow" });
+    heading = svg("svg", { class: "flow-positions", "aria-hidden": "true" });
+    names = el("div", { class: "flow-names" });
+    arcs = svg("svg", { class: "flow-arcs", "aria-hidden": "true" });
+    tape = svg("svg", { class: "flow-tape", "aria-hidden": "true" });
+    said = el("p", { class: "flow-said mono" });
+    lines = svg("g", {});
+    marks = svg("g", {});
+    column = svg("rect", { class: "flow-column" });
+    buttons = /* @__PURE__ */ new Map();
+    bands = /* @__PURE__ */ new Map();
+    cells = /* @__PURE__ */ new Map();
+    edges = [];
+    /** The middle of each row, from the top. */
+    middle = /* @__PURE__ */ new Map();
+    height;
+    wide = 0;
+    drawn = null;
+    shown = null;
+    /** Lay out the cells in the width that there is. */
+    measure() {
+      const { names, scroll, program } = this;
+      this.drawn = null;
+      names.style.width = "";
+      const spare = scroll.clientWidth - names.offsetWidth - program.count * MOST5 - 16;
+      if (spare > 0) names.style.width = `${Math.min(names.offsetWidth + spare, 380)}px`;
+      this.drawArcs();
+    }
+    draw(now) {
+      const { program } = this;
+      if (this.drawn !== program.evaluated) this.build();
+      const here = program.place(now);
+      const lit = now.lit;
+      const near2 = /* @__PURE__ */ new Set();
+      for (const { edge, group } of this.edges) {
+        const touches = edge.from === here.node || edge.to === here.node;
+        group.classList.toggle("near", touches);
+        if (touches) near2.add(edge.from).add(edge.to);
+      }
+      const chosen = program.chosen(now);
+      for (const [row, button] of this.buttons) {
+        const classes = { ...program.known(row, now), chosen: row === chosen, lit: row === lit?.node, near: near2.has(row) };
+        for (const [name, on] of Object.entries(classes)) for (const part of [button, this.cells.get(row)]) part.classList.toggle(name, on);
+        set(button, { "aria-pressed": String(row === chosen), tabindex: row === chosen ? 0 : -1 });
+      }
+      const layer = program.layer(now.layer);
+      for (const [number3, button] of this.bands) {
+        button.classList.toggle("chosen", number3 === layer);
+        set(button, { "aria-pressed": String(number3 === layer) });
+      }
+      set(this.column, { x: here.at * this.wide });
+      this.said.textContent = program.because(here);
+      this.scroll.classList.toggle("playing", now.playing);
+      this.trace(here);
+      if (chosen === this.shown) return;
+      this.shown = chosen;
+      this.show(chosen);
+    }
+    /** Bring a row into view, in the panel alone. */
+    show(row) {
+      const { scroll, heading } = this;
+      const [top, bottom] = [this.middle.get(row) - ROW - HEAD / 2, this.middle.get(row) + ROW];
+      const high = scroll.clientHeight - heading.clientHeight;
+      if (top < scroll.scrollTop) scroll.scrollTop = top;
+      else if (bottom > scroll.scrollTop + high) scroll.scrollTop = bottom - high;
+    }
+    name(row, y) {
+      const { program, store } = this;
+      const { name } = program.node(row);
+      const button = el(
+        "button",
+        {
+          type: "button",
+          class: `sop kind-${program.kind(row)}${program.isOutput(row) ? " output" : ""}`,
+          style: `top:${y}px`,
+          "data-node": row,
+          "aria-pressed": "false",
+          title: name,
+          click: () => store.set({ node: row }),
+          mouseenter: () => this.light({ node: row, at: program.place(store.now).at }),
+          mouseleave: () => this.light(null)
+        },
+        ...program.kind(row) === "selector" ? program.tags(row) : [],
+        el("span", { class: "sop-name" }, name)
+      );
+      this.buttons.set(row, button);
+      return button;
+    }
+    /** Draw the cells of all rows. */
+    build() {
+      const { program, height } = this;
+      const { count: count2, scheme } = program;
+      this.drawn = program.evaluated;
+      const room = this.scroll.clientWidth - this.names.offsetWidth - 10;
+      const widest = Math.max(1, ...scheme.rows.flatMap((row) => program.texts(row).map((text) => text.length)));
+      const least = Math.min(WIDEST, Math.max(LEAST, widest * CHARACTER + 8));
+      const wide = Math.max(least, Math.min(Math.max(MOST5, least), Math.floor(room / count2)));
+      this.wide = wide;
+      const width = count2 * wide + 4;
+      set(this.tape, { width, height, viewBox: `0 0 ${width} ${height}` });
+      set(this.heading, { width, height: 20, viewBox: `0 0 ${width} 20` });
+      this.heading.replaceChildren(...Array.from({ length: count2 }, (_, i) => svg("text", { x: (i + 0.5) * wide, y: 14, "text-anchor": "middle" }, String(i))));
+      set(this.column, { y: 0, width: wide, height });
+      for (const row of scheme.rows) {
+        this.cells.set(row, this.row(row));
+        set(this.buttons.get(row), { "aria-label": program.said(row) });
+      }
+      this.tape.replaceChildren(this.column, this.marks, this.lines, ...this.cells.values());
+    }
+    row(row) {
+      const { program, wide } = this;
+      const kind2 = program.kind(row);
+      const group = svg("g", { "data-node": row, class: `flow-cells kind-${kind2}${program.isOutput(row) ? " output" : ""}`, transform: `translate(0 ${this.middle.get(row) - HIGH / 2})` });
+      if (kind2 === "selector") {
+        program.selected(row).forEach((keys2, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.bars(keys2))));
+        return group;
+      }
+      const selector = program.scheme.selector(row);
+      const sizes = program.evaluated.values[row].map(sizeOf);
+      const largest2 = Math.max(...sizes.map((size) => size ?? 0), 1e-9);
+      program.texts(row).forEach((text, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.cell(text, kind2, kind2 === "number" ? sizes[q] / largest2 : 0, selector !== null && !program.selected(selector)[q].includes(true)))));
+      return group;
+    }
+    /** share: how large the value is beside the largest of the row; fallback: whether it is there because nothing is selected. */
+    cell(text, kind2, share, fallback) {
+      const { wide, program } = this;
+      const hue = kind2 === "token" ? program.hue(text) : null;
+      const frame = svg("rect", { class: `frame${hue === null ? "" : ` hue${hue} tinted`}${kind2 === "truth" && text === "T" ? " yes" : ""}${fallback ? " fallback" : ""}`, x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      const tall = Math.round((HIGH - 4) * share);
+      const bar = tall ? svg("rect", { class: "bar", x: 4, y: HIGH - 2 - tall, width: wide - 8, height: tall, rx: 2 }) : null;
+      return [frame, ...bar ? [bar] : [], this.label(text)];
+    }
+    label(text) {
+      const { wide } = this;
+      const tight = text.length * CHARACTER > wide - 6 ? { textLength: wide - 8, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { x: wide / 2, y: HIGH / 2 + 4.5, "text-anchor": "middle", ...tight }, text);
+    }
+    /** A selector's cell: the tape in small, filled where it is selected; of a long tape the number of selected positions. */
+    bars(keys2) {
+      const { wide } = this;
+      const frame = svg("rect", { class: "frame", x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      if (keys2.length > BARS) return [frame, this.label(String(keys2.filter(Boolean).length))];
+      const step = (wide - 9) / keys2.length;
+      const thick = step > 2.5 ? step - 0.8 : step * 0.85;
+      const path = (on) => keys2.flatMap((key, k) => key === on ? [`M${(4.5 + k * step).toFixed(2)} 5h${thick.toFixed(2)}v${HIGH - 10}h${(-thick).toFixed(2)}z`] : []).join("");
+      return [frame, svg("path", { class: "off", d: path(false) }), svg("path", { class: "on", d: path(true) })];
+    }
+    /** The arcs between rows, left of their names. */
+    drawArcs() {
+      const { scheme } = this.program;
+      const { height } = this;
+      const room = parseFloat(getComputedStyle(this.names.querySelector(".sop")).paddingLeft);
+      const x = room - DOT;
+      set(this.arcs, { width: room, height, viewBox: `0 0 ${room} ${height}` });
+      this.edges.length = 0;
+      const length = (edge) => this.middle.get(edge.to) - this.middle.get(edge.from);
+      const farthest = Math.max(...scheme.edges.map((edge) => Math.abs(length(edge))), 1);
+      const shift = { key: -4, query: 4, value: 0, selector: -3, part: 0, again: 0 };
+      for (const edge of [...scheme.edges].sort((a, b) => Math.abs(length(b)) - Math.abs(length(a)))) {
+        const from = this.middle.get(edge.from);
+        const to = this.middle.get(edge.to) + shift[edge.role];
+        const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
+        const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
+        const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
+        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+      }
+      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
+    }
+    /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
+    trace(here) {
+      const { wide, middle, program } = this;
+      const sources = program.scheme.sources(here, program.evaluated);
+      const direct = new Map(sources.map((source) => [`${source.from}:${source.at}`, source]));
+      const mark2 = (node, at, kind2) => svg("rect", { class: `flow-mark ${kind2}`, x: at * wide, y: middle.get(node) - HIGH / 2 - 2, width: wide, height: HIGH + 4, rx: 7 });
+      this.marks.replaceChildren(
+        ...program.scheme.upstream(here, program.evaluated).filter(({ node, at }) => !direct.has(`${node}:${at}`)).map(({ node, at }) => mark2(node, at, "far")),
+        ...[...direct.values()].map(({ from, at, role }) => mark2(from, at, `of-${role}`)),
+        mark2(here.node, here.at, "here")
+      );
+      this.lines.replaceChildren(
+        ...sources.map(({ from, at, role }) => {
+          const [x0, x1] = [(at + 0.5) * wide, (here.at + 0.5) * wide];
+          const [y0, y1] = [middle.get(from), middle.get(here.node)];
+          if (at !== here.at) {
+            const bend = Math.max(8, (y1 - y0 - HIGH) / 2);
+            return svg("path", { class: `flow-line of-${role}`, d: `M${x0} ${y0 + HIGH / 2 + 2}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1 - HIGH / 2 - 2}` });
+          }
+          const edge = (here.at + 1) * wide;
+          return svg("path", { class: `flow-line of-${role}`, d: `M${edge - 2} ${y0}Q${edge + 3} ${y0} ${edge + 3} ${y0 + 6}V${y1 - 6}Q${edge + 3} ${y1} ${edge - 2} ${y1}` });
+        })
+      );
+    }
+    /** The row and the position under the mouse. */
+    under(event) {
+      const box = this.tape.getBoundingClientRect();
+      const at = Math.floor((event.clientX - box.left) / this.wide);
+      const y = event.clientY - box.top;
+      if (at < 0 || at >= this.program.count) return null;
+      for (const [node, middle] of this.middle) if (Math.abs(y - middle) <= ROW / 2) return { node, at };
+      return null;
+    }
+    light(lit) {
+      const now = this.store.now.lit;
+      if (lit?.node !== now?.node || lit?.at !== now?.at) this.store.set({ lit });
+    }
+    /** Move the focus along the arcs, or from row to row. */
+    key(event) {
+      const { rows } = this.program.scheme;
+      const edges = this.program.scheme.edges.filter(({ role }) => role !== "again");
+      const place = rows.findIndex((row) => this.buttons.get(row) === document.activeElement);
+      if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const here = rows[place];
+      const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
+      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const find = keys2[event.key];
+      if (!find) return;
+      event.preventDefault();
+      const next = rows[find()];
+      if (next === void 0) return;
+      this.buttons.get(next).focus();
+      this.light({ node: next, at: this.program.place(this.store.now).at });
+    }
+  };
+
+  // src/sequence/program.ts
+  var LISTED = 10;
+  var Program = class {
+    /** word: the tokens of the input. */
+    constructor(spec, run2, word) {
+      this.spec = spec;
+      this.run = run2;
+      this.word = word;
+      this.scheme = new Scheme(spec);
+      this.lines = spec.source.trimEnd().split("\n");
+      this.evaluated = this.whole = evaluate(spec, word);
+      this.kinds = spec.nodes.map((node, n) => kindOf(node, this.evaluated.values[n]));
+    }
+    spec;
+    run;
+    word;
+    scheme;
+    /** The lines of its text. */
+    lines;
+    kinds;
+    whole;
+    /** By loop and pass, what every node is if the loop ends after it. */
+    after = /* @__PURE__ */ new Map();
+    /** What every node is, in the chosen pass of a loop. */
+    evaluated;
+    /** The number of positions of the input. */
+    get count() {
+      return this.word.length;
+    }
+    /** The position of the run at which position `at` of the input is. */
+    position(at) {
+      return this.spec.before.length + at;
+    }
+    /** What is computed, in a line. */
+    get about() {
+      const heads = this.scheme.rows.filter((row) => this.kind(row) === "selector").length;
+      const depth = Math.max(0, ...this.spec.nodes.map((node) => node.depth));
+      return `depth ${depth}, ${count(heads, "head")}`;
+    }
+    node(number3) {
+      return this.spec.nodes[number3];
+    }
+    kind(number3) {
+      return this.kinds[number3];
+    }
+    /** The values of a node as the table shows them, blanks visible. */
+    texts(number3) {
+      return (this.evaluated.texts[number3] ?? []).map((text) => text.replaceAll(" ", "␣"));
+    }
+    selected(number3) {
+      return this.evaluated.selected[number3];
+    }
+    /** Whether it is what the program computes. */
+    isOutput(number3) {
+      return this.spec.root === number3;
+    }
+    /** The hue of a text among the tokens; null: it is none of them. */
+    hue(text) {
+      const letter = this.spec.alphabet.indexOf(text);
+      return letter < 0 ? null : letter % 7;
+    }
+    /** A row in words, for screen readers. */
+    said(row) {
+      const { name } = this.node(row);
+      return this.kind(row) === "selector" ? `selector ${name}` : `${name}: ${this.texts(row).join(" ")}`;
+    }
+    /** Why a cell is what it is, in a line. */
+    because({ node: number3, at }) {
+      const node = this.node(number3);
+      const here = `${node.name} at ${at}`;
+      const selector = this.scheme.selector(number3);
+      const text = this.texts(number3)[at];
+      const list = (all) => (all.length > LISTED ? [...all.slice(0, LISTED), "…"] : all).join(", ");
+      if (selector === null) {
+        const parts3 = this.scheme.into(number3).map(({ from }) => `${this.node(from).name} = ${this.texts(from)[at]}`);
+        return parts3.length ? `${here} = ${node.text} = ${text}, where ${list(parts3)}` : `${here} = ${text}`;
+      }
+      const keys2 = this.selected(selector)[at].flatMap((on, k) => on ? [k] : []);
+      const places = list(keys2.map(String));
+      if (node.kind === "selector") {
+        if (node.operator !== "select") return `${here} selects ${places || "nothing"}`;
+        const [key, query] = node.arguments;
+        return `${here} selects ${places || "nothing"}: the positions where ${this.node(key).name} ${node.relation} ${this.texts(query)[at]}`;
+      }
+      const values = node.arguments[1];
+      const { name } = this.node(values);
+      if (!keys2.length) return `${here} = ${text}, the default: ${this.node(selector).name} selects nothing there`;
+      if (keys2.length === 1) return `${here} = ${name} at ${places} = ${text}`;
+      return `${here} = the mean of ${name} at ${places} = the mean of ${list(keys2.map((k) => this.texts(values)[k]))} = ${text}`;
+    }
+    /** The numbers of the heads that compute a selector, in their hues. */
+    tags(row) {
+      return this.scheme.heads(row).map(([layer, head]) => el("b", { class: `tag hue${this.number(layer, head) % 7}` }, `${layer + 1}.${head + 1}`));
+    }
+    /** Where the heads of the selector of a node look, in the chosen pass. */
+    looks(node, { layer: step }) {
+      const steps = this.run.stepsWith(step);
+      return this.scheme.heads(node).map(([layer, head]) => ({
+        label: `${layer + 1}.${head + 1}`,
+        hue: this.number(layer, head) % 7,
+        keys: this.word.map((_, at) => {
+          const weights = this.run.attention(steps[layer], head, this.position(at));
+          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+        })
+      }));
+    }
+    /** The number of a head among those of all layers. */
+    number(layer, head) {
+      return this.run.spec.layers.slice(0, layer).reduce((sum2, { heads }) => sum2 + heads.length, head);
+    }
+    // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
+    /** The layer of a step, from 0; -1: the embedding. */
+    layer(step) {
+      return this.run.layerOf(step);
+    }
+    /** The step of a layer that goes with the chosen step: in the same pass of a loop, otherwise the last. */
+    step(layer, chosen) {
+      return layer < 0 ? -1 : this.run.stepsWith(chosen)[layer];
+    }
+    title(layer) {
+      return layer < 0 ? "input" : this.run.spec.layers[layer].name;
+    }
+    /** See what there is in the pass of a step. */
+    turn({ layer: step }) {
+      const { spec, run: run2, after } = this;
+      const [layer, pass] = run2.spec.steps[step] ?? [-1, 0];
+      const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last]) => first <= layer && layer <= last)];
+      if (loop === void 0) return void (this.evaluated = this.whole);
+      const key = `${loop} ${pass}`;
+      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after.get(key);
+    }
+    /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
+    known(row, { layer: step }) {
+      const { run: run2, scheme } = this;
+      const [own, layer] = [scheme.layer(row), this.layer(step)];
+      const looping = own === layer && (run2.spec.steps[step]?.[1] ?? 0) < run2.passes(layer) && scheme.afterLoop(row);
+      return { unknown: own > layer || looping, fresh: own === layer && !looping };
+    }
+    /** The chosen row: the one that was clicked, otherwise the head of the chosen layer, or the last row that is known there. */
+    chosen({ node, layer }) {
+      if (node !== null && this.scheme.row(node)) return node;
+      const known = this.scheme.bands.filter((band) => band.layer <= this.layer(layer));
+      const rows = (known.at(-1) ?? this.scheme.bands[0]).rows;
+      return rows.find((row) => this.node(row).operator === "aggregate") ?? rows.at(-1);
+    }
+    /** The cell that is looked at: the one under the mouse, otherwise that of the chosen row at the position. */
+    place(now) {
+      const at = Math.max(0, Math.min(this.count - 1, now.i - this.spec.before.length));
+      return now.lit ?? { node: this.chosen(now), at };
+    }
+  };
+
+  // src/sequence/matrix.ts
+  var CELL = 26;
+  var LEAST2 = 19;
+  var GAP = 7;
+  var CHARACTER2 = 7;
+  var LONGEST = [24, 18, 14, 10];
+  var FLAG = 17;
+  var SPACE = 24;
+  var WRITTEN = 16;
+  var Matrices = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+    }
+    program;
+    store;
+    element = el("div", { class: "matrices" });
+    /** By query position, what is marked when it is looked at. */
+    marked = [];
+    cell = CELL;
+    /** The most characters of a label. */
+    longest = LONGEST[0];
+    /** Whether the matrices of heads are below that of the selector. */
+    stacked = false;
+    /** Draw the matrix of the selector of a node, and beside it those of heads, in `room` pixels. */
+    show(node, heads, room) {
+      const { count: count2, scheme } = this.program;
+      const selector = scheme.selector(node);
+      this.marked = Array.from({ length: count2 }, () => []);
+      const own = () => this.margins(selector).left + this.margins(selector).right + 4;
+      const beside = (this.width([this.program.word]) + 2 + SPACE) * heads.length;
+      const together = () => Math.floor((room - own() - beside) / (count2 * (1 + heads.length)));
+      this.cell = CELL;
+      for (this.longest of LONGEST) if (together() >= LEAST2) break;
+      this.stacked = together() < LEAST2;
+      if (this.stacked) this.longest = LONGEST[0];
+      this.cell = Math.min(CELL, this.stacked ? Math.max(LEAST2, Math.floor((room - own()) / count2)) : together());
+      this.element.replaceChildren(this.selector(node, selector), ...heads.map((head) => this.attention(node, selector, head)));
+    }
+    /** Mark the row of a query position. */
+    draw(at) {
+      this.marked.forEach((parts3, q) => {
+        for (const part of parts3) {
+          part.classList.toggle("now", q === at);
+          if (part.hasAttribute("tabindex")) set(part, { tabindex: q === at ? 0 : -1 });
+        }
+      });
+    }
+    selector(node, selector) {
+      const { program, cell } = this;
+      const { count: count2, scheme } = program;
+      const { keys: keys2, queries } = scheme.compared(selector);
+      const results = scheme.aggregates(selector);
+      const values = this.averaged(selector);
+      const { left, asked, given, top } = this.margins(selector);
+      const right = left + count2 * cell + GAP;
+      const bottom = top + count2 * cell + GAP;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, cell / 2], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left - asked * (queries.length + 0.5), top + (q + 0.5) * cell], asked, "token-label")
+      ];
+      keys2.forEach((key, n) => parts3.push(this.text(this.label(key), left - GAP, (n + 1.5) * cell, "end", "label of-key"), ...this.strip(key, left, (n + 1) * cell, "key")));
+      queries.forEach((query, n) => {
+        const x = left - asked * (queries.length - n);
+        const y = top - 12 - FLAG * (queries.length - n - 1);
+        parts3.push(this.text(this.label(query), x + asked, y, "end", "label of-query"), ...this.down(query, x, top, asked, "query"));
+      });
+      results.forEach((result, n) => {
+        const y = top - 12 - FLAG * (results.length - n - 1);
+        const kinds = program.selected(selector).map((row) => row.includes(true) ? "value" : "fallback");
+        parts3.push(this.text(this.label(result, Math.floor((count2 * cell + (n + 1) * given) / CHARACTER2)), right + (n + 1) * given - 2, y, "end", `label of-value${result === node ? " shown" : ""}`), ...this.down(result, right + n * given, top, given, kinds));
+      });
+      values.forEach((value, n) => parts3.push(this.text(this.label(value), left - GAP, bottom + (n + 0.5) * cell, "end", "label of-value"), ...this.strip(value, left, bottom + n * cell, "value")));
+      const rows = program.selected(selector).map((row, q) => {
+        const path = row.flatMap((on, k) => on ? [square(left + k * cell, top + q * cell, cell)] : []).join("");
+        return this.row(node, q, left, top, path, "on", this.saidRow(row), "selector");
+      });
+      const width = right + given * results.length + 2;
+      const height = bottom + values.length * cell + 2;
+      return this.figure("selector", `The selector: row, query position; column, key position`, width, height, left, top, [...parts3, ...rows]);
+    }
+    attention(node, selector, { label: label2, hue, keys: keys2 }) {
+      const { program, cell } = this;
+      const { count: count2 } = program;
+      const left = this.width([program.word]) + 2;
+      const top = this.stacked ? cell + GAP : this.margins(selector).top;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, top - cell / 2 - 3], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left / 2, top + (q + 0.5) * cell], left, "token-label")
+      ];
+      const rows = keys2.map((looked, q) => {
+        const due = program.selected(selector)[q];
+        const empty = !due.includes(true);
+        const share = 1 / looked.length;
+        const path = looked.map((k) => square(left + k * cell, top + q * cell, cell)).join("");
+        const group = this.row(node, q, left, top, path, `share${empty ? " loose" : ""}`, `head ${label2} looks at ${looked.join(", ")}${looked.length > 1 ? `, ${shareText(share)} each` : ""}`, label2);
+        group.querySelector(".share")?.setAttribute("fill-opacity", String(share === 1 ? 1 : 0.12 + 0.5 * share));
+        if (count2 <= WRITTEN) for (const k of looked) group.append(this.text(shareText(share), left + (k + 0.5) * cell, top + (q + 0.5) * cell, "middle", share > 0.55 && !empty ? "written light" : "written"));
+        if (empty) return group;
+        const wrong = due.flatMap((on, k) => on !== looked.includes(k) ? [square(left + k * cell, top + q * cell, cell)] : []);
+        if (wrong.length) group.append(svg("path", { class: "different", d: wrong.join("") }));
+        return group;
+      });
+      const below = this.stacked ? 0 : GAP + this.averaged(selector).length * cell;
+      const figure = this.figure(`attention hue${hue}`, `Head ${label2}: row, where it looks from; column, where it looks`, left + count2 * cell + 2, top + count2 * cell + below + 2, left, top, [...parts3, ...rows]);
+      set(figure, { "data-head": label2 });
+      figure.prepend(el("figcaption", {}, "attention of ", el("b", { class: "tag" }, label2)));
+      return figure;
+    }
+    figure(kind2, said, width, height, left, top, parts3) {
+      const { cell } = this;
+      const { count: count2 } = this.program;
+      const grid = Array.from({ length: count2 + 1 }, (_, n) => `M${left} ${top + n * cell}h${count2 * cell}M${left + n * cell} ${top}v${count2 * cell}`).join("");
+      const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said }, svg("rect", { class: "ground", x: left, y: top, width: count2 * cell, height: count2 * cell }), svg("path", { class: "lines", d: grid }), ...parts3);
+      const caption = kind2 === "selector" ? [el("figcaption", {}, "selector")] : [];
+      return el("figure", { class: `matrix ${kind2}` }, ...caption, el("div", { class: "scroll", tabindex: -1 }, drawing));
+    }
+    /** A row of a matrix: what is filled, and what is pointed at. */
+    row(node, q, left, top, path, kind2, said, of) {
+      const { cell, program, store } = this;
+      const { count: count2 } = program;
+      const light = () => store.set({ lit: { node, at: q } });
+      const frame = svg("rect", {
+        class: "row-frame",
+        x: left,
+        y: top + q * cell,
+        width: count2 * cell,
+        height: cell,
+        tabindex: -1,
+        role: "button",
+        "aria-label": `position ${q}, ${program.word[q]}: ${said}`,
+        "data-row": q,
+        "data-of": of,
+        mouseenter: light,
+        mouseleave: () => store.set({ lit: null }),
+        focus: light,
+        blur: () => store.set({ lit: null }),
+        click: () => store.set({ i: program.position(q), playing: false }),
+        keydown: (event) => this.key(event, of, q)
+      });
+      this.marked[q].push(frame);
+      return svg("g", { class: "matrix-row" }, path ? svg("path", { class: kind2, d: path }) : null, frame);
+    }
+    key(event, of, q) {
+      const next = { ArrowUp: q - 1, ArrowDown: q + 1, Home: 0, End: this.program.count - 1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") this.store.set({ i: this.program.position(q), playing: false });
+      else if (next === void 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      else this.element.querySelector(`[data-of="${of}"][data-row="${next}"]`)?.focus();
+      event.preventDefault();
+    }
+    saidRow(row) {
+      const keys2 = row.flatMap((on, k) => on ? [k] : []);
+      return keys2.length ? `selects ${keys2.join(", ")}` : "selects nothing";
+    }
+    /** What is around the matrix of a selector: the room left of it, of which each column of queries takes `asked`, the columns of results
+     * right of it, each `given` wide, and the room above it. */
+    margins(selector) {
+      const { program, cell } = this;
+      const { keys: keys2, queries } = program.scheme.compared(selector);
+      const results = program.scheme.aggregates(selector);
+      const asked = this.width([...queries.map((query) => program.texts(query)), program.word]);
+      const given = this.width(results.map((result) => program.texts(result)));
+      const wide = (node) => this.label(node).length * CHARACTER2 + GAP;
+      const labels = [...[...keys2, ...this.averaged(selector)].map(wide), ...queries.map((query, n) => wide(query) + asked * (queries.length - n - 1))];
+      const flags = Math.max(queries.length, results.length) * FLAG;
+      return { left: Math.max(asked * (queries.length + 1), ...labels), right: GAP + given * results.length, top: (1 + keys2.length) * cell + flags + GAP, asked, given };
+    }
+    label(node, longest = this.longest) {
+      const { name } = this.program.node(node);
+      return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+    }
+    /** What is averaged where a selector selects, each once and without constants. */
+    averaged(selector) {
+      const { program } = this;
+      const values = program.scheme.aggregates(selector).map((result) => program.node(result).arguments[1]);
+      return [...new Set(values)].filter((value) => program.node(value).operator !== "constant");
+    }
+    width(columns) {
+      return Math.max(this.cell, ...columns.flat().map((text) => Math.min(60, text.length * CHARACTER2 + 6)));
+    }
+    strip(node, x, y, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, k) => [svg("rect", { class: `box of-${kind2}`, x: x + k * cell, y, width: cell, height: cell - 2 }), this.text(text, x + (k + 0.5) * cell, y + cell / 2 - 1, "middle", "", cell - 3)]);
+    }
+    down(node, x, y, wide, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, q) => [svg("rect", { class: `box of-${typeof kind2 === "string" ? kind2 : kind2[q]}`, x, y: y + q * cell, width: wide - 2, height: cell }), this.text(text, x + wide / 2 - 1, y + (q + 0.5) * cell, "middle", "", wide - 4)]);
+    }
+    texts(texts, place, most, kind2) {
+      return texts.map((text, n) => this.text(text, ...place(n), "middle", kind2, most - 3));
+    }
+    text(text, x, y, anchor, kind2, most = Infinity) {
+      const tight = text.length * CHARACTER2 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { class: kind2, x, y: y + 4, "text-anchor": anchor, ...tight }, text);
+    }
+  };
+  function square(x, y, size) {
+    return `M${x + 1} ${y + 1}h${size - 2}v${size - 2}h${2 - size}z`;
+  }
+  function shareText(share) {
+    const text = share.toFixed(2);
+    return share >= 0.995 ? "1" : text === "0.00" ? "~0" : text.slice(1);
+  }
+
+  // src/sequence/sop.ts
+  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var SOpPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      this.matrices = new Matrices(program, store);
+      this.lines = program.lines.map((line) => el("li", {}, el("code", {}, line || " ")));
+      this.text = el("ol", { class: "scroll program-text", tabindex: 0, "aria-label": "The program" }, ...this.lines);
+      this.element = el(
+        "section",
+        { class: "panel sop-panel", "aria-label": "The chosen s-op" },
+        el("h2", {}, "The chosen s-op ", this.title),
+        this.made,
+        this.facts,
+        this.values,
+        this.matrices.element,
+        this.note,
+        this.lines.length ? this.text : null
+      );
+    }
+    program;
+    store;
+    element;
+    title = el("span", { class: "mono sop-title" });
+    facts = el("p", { class: "sop-facts" });
+    made = el("p", { class: "mono sop-text" });
+    values = el("div", { class: "scroll sop-values" });
+    note = el("p", { class: "sop-note" });
+    lines;
+    text;
+    matrices;
+    shown = null;
+    measure() {
+      this.shown = null;
+    }
+    draw(now) {
+      const { program } = this;
+      const chosen = program.chosen(now);
+      if (this.shown?.[0] !== chosen || this.shown[1] !== program.evaluated) {
+        this.shown = [chosen, program.evaluated];
+        this.show(chosen, now);
+      }
+      const at = program.place(now).at;
+      this.matrices.draw(at);
+      for (const cell of this.values.querySelectorAll("td")) cell.classList.toggle("now", Number(cell.dataset["at"]) === at);
+    }
+    show(number3, now) {
+      const { program, store } = this;
+      const node = program.node(number3);
+      const selector = program.scheme.selector(number3);
+      this.title.textContent = node.name;
+      this.made.replaceChildren(...this.definitions(number3).map(([name, text], n) => el("span", {}, ...n ? [el("b", {}, name), ` = ${text}`] : [`= ${text}`])));
+      const layer = program.scheme.layer(number3);
+      const button = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
+      const users = program.scheme.edges.filter(({ from, role }) => from === number3 && role !== "again").map(({ to }) => to);
+      this.facts.replaceChildren(
+        el("span", {}, `${KINDS[program.kind(number3)]}, known ${layer < 0 ? "from the embedding on" : `after layer ${layer + 1}`}`),
+        ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button(row)] : [button(row)]))] : []
+      );
+      this.values.replaceChildren(...selector === null ? [this.table(number3)] : []);
+      const heads = selector === null ? [] : program.looks(number3, now);
+      if (selector === null) this.matrices.element.replaceChildren();
+      else this.matrices.show(number3, heads, this.element.clientWidth - 32);
+      this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
+      this.mark(number3);
+    }
+    /** How a node is made, and the selectors with names that it is made of. */
+    definitions(number3) {
+      const found = /* @__PURE__ */ new Map();
+      const visit = (each, always) => {
+        const { kind: kind2, name, text, box, arguments: parts3 } = this.program.node(each);
+        if (always || kind2 === "selector" && box) found.set(each, [name, text]);
+        if (always || kind2 === "selector") {
+          for (const part of parts3) if (this.program.node(part).kind === "selector") visit(part, false);
+        }
+      };
+      visit(number3, true);
+      return [...found.values()].filter(([name, text]) => name !== text);
+    }
+    /** How the heads of the weights compare with a selector, in words. */
+    compared(selector, heads) {
+      const rows = this.program.selected(selector);
+      if (!heads.length) return ["No head of the weights looks for this selector."];
+      const empty = rows.filter((row) => !row.includes(true)).length;
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      const verdicts = heads.map(({ label: label2 }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label2} differs in ${count(different[n], "cell")}` : `✓ head ${label2} looks where the selector selects`));
+      const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";
+      return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
+    }
+    /** The values of an s-op below the tokens, and above it those of what it is made of. */
+    table(number3) {
+      const { program, store } = this;
+      const parts3 = program.scheme.into(number3).map(({ from }) => from);
+      const row = (name, texts, kind2) => el("tr", { class: kind2 }, el("th", { scope: "row", class: "mono" }, name), ...texts.map((text, at) => el("td", { class: "mono", "data-at": at, click: () => store.set({ i: program.position(at), playing: false }) }, text)));
+      const rows = parts3.filter((part) => program.texts(part).length).map((part) => row(program.node(part).name, program.texts(part), "part"));
+      return el("table", {}, el("caption", { class: "said" }, `${program.node(number3).name} at every position`), row("input", program.word, "word"), ...rows, row(program.node(number3).name, program.texts(number3), "result"));
+    }
+    /** Mark the lines of the program that a node comes from, and bring them into view. */
+    mark(number3) {
+      const { at } = this.program.node(number3);
+      this.lines.forEach((line, n) => {
+        const text = this.program.lines[n];
+        const here = at !== null && at[0] === n + 1;
+        line.classList.toggle("from", here);
+        if (!here) line.firstElementChild.replaceChildren(text || " ");
+        else {
+          const [start2, end2] = [at[1] - 1, Math.min(text.length, at[1] - 1 + at[2])];
+          line.firstElementChild.replaceChildren(text.slice(0, start2), el("mark", {}, text.slice(start2, end2)), text.slice(end2));
+          this.text.scrollTop = line.offsetTop - this.text.clientHeight / 2;
+        }
+        set(line, { "aria-current": here ? "true" : null });
+      });
+    }
+  };
+
+  // src/sequence/rasp.ts
+  function raspPanel(spec, run2, store) {
+    const fed = Array.from({ length: run2.count }, (_, i) => run2.rows.fed(i));
+    let program;
+    try {
+      program = new Program(spec, run2, fed.slice(spec.before.length, run2.count - spec.after.length));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const refused2 = el("section", { class: "panel", "aria-label": "The flow of the computation" }, el("h2", {}, "The flow of the computation"), el("p", { class: "sop-note" }, error.message));
+      return { element: refused2, measure: () => void 0, draw: () => void 0 };
+    }
+    const [flow, sop] = [new FlowPanel(program, store), new SOpPanel(program, store)];
+    return {
+      element: sop.element,
+      beside: flow.element,
+      measure() {
+        flow.measure();
+        sop.measure();
+      },
+      draw(_i, _layer, now) {
+        program.turn(now);
+        flow.draw(now);
+        sop.draw(now);
+      },
+      pointed: ({ lit }) => lit && { i: program.position(lit.at), heads: program.scheme.heads(lit.node) },
+      subspace: (now) => program.node(program.chosen(now)).subspace
+    };
+  }
+
   // src/sequence/panel.ts
   function sequencePanel(spec, run2, store, _buffers) {
-    return spec.kind === "logic" ? new FormulaPanel(run2, spec, store) : null;
+    if (spec.kind === "logic") return new FormulaPanel(run2, spec, store);
+    return raspPanel(spec, run2, store);
   }
 
   // src/state.ts
@@ -4412,7 +6545,7 @@ var explorer = (() => {
       this.first = first;
       this.home = home;
       this.plays = plays;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
     }
     last;
     layers;
@@ -4442,6 +6575,7 @@ var explorer = (() => {
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
       next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -4529,13 +6663,13 @@ var explorer = (() => {
   };
 
   // src/table.ts
-  var ROW = 36;
+  var ROW2 = 36;
   var AROUND = 8;
   var PRINTED = 40;
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST5 = 21;
+  var MOST6 = 21;
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
@@ -4544,12 +6678,13 @@ var explorer = (() => {
       this.store = store;
       this.history = history2;
       const name = history2 ? "The chapter's table" : "The table";
+      this.headings = run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history2 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name))
+        ...this.headings
       );
       this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
@@ -4565,6 +6700,7 @@ var explorer = (() => {
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
+    headings;
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
@@ -4584,7 +6720,8 @@ var explorer = (() => {
       const widest = run2.spec.columns.map(({ name }) => Math.max(run2.widest(name), name.length));
       const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum2 = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const limit = LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const fits = (size2) => LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
       const rest = sum2(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
@@ -4594,7 +6731,7 @@ var explorer = (() => {
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run2.count * ROW}px`;
+      this.body.style.height = `${run2.count * ROW2}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -4603,11 +6740,16 @@ var explorer = (() => {
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
-      const { history: history2 } = this;
+      const { history: history2, run: run2 } = this;
       const all = history2 ? history2.highest - history2.lowest + 1 : 0;
-      const window2 = history2 ? Math.min(all, MOST5, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
+      const window2 = history2 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
+      run2.spec.columns.forEach(({ name, title }, n) => {
+        const text = shortened(name, limit);
+        this.headings[n].textContent = text;
+        set(this.headings[n], { title: text === name ? title : `${name}: ${title}` });
+      });
       if (history2) {
         this.cuts = window2 < all || history2.lowest < 0;
         this.grid.dataset["window"] = String(window2);
@@ -4621,19 +6763,19 @@ var explorer = (() => {
       const i = Math.min(position, this.run.count - 1);
       if (i !== this.now) {
         const { lead } = this.run.spec;
-        if (this.now < 0 && lead > 0 && i >= lead) this.scroll.scrollTop = lead * ROW;
+        if (this.now < 0 && lead > 0 && i >= lead) this.scroll.scrollTop = lead * ROW2;
         this.now = i;
         const { scrollTop, clientHeight } = this.scroll;
-        const [top, view2] = [i * ROW, clientHeight - ROW];
-        if (top < scrollTop + ROW) this.scroll.scrollTop = top - ROW;
-        else if (top + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top + 2 * ROW - view2;
+        const [top, view2] = [i * ROW2, clientHeight - ROW2];
+        if (top < scrollTop + ROW2) this.scroll.scrollTop = top - ROW2;
+        else if (top + 2 * ROW2 > scrollTop + view2) this.scroll.scrollTop = top + 2 * ROW2 - view2;
       }
       this.fill();
     }
     fill() {
       const { scrollTop, clientHeight } = this.scroll;
-      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
-      let last = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      let first = Math.max(0, Math.floor(scrollTop / ROW2) - AROUND);
+      let last = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW2) + AROUND);
       if (this.printing) {
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last = Math.min(this.run.count, first + PRINTED);
@@ -4689,7 +6831,7 @@ var explorer = (() => {
           );
         })
       );
-      row.style.top = `${i * ROW}px`;
+      row.style.top = `${i * ROW2}px`;
       return row;
     }
     /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
@@ -4756,8 +6898,8 @@ var explorer = (() => {
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      const plain2 = run2.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain2(run2, i));
+      const plain3 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain3(run2, i));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -4825,10 +6967,10 @@ var explorer = (() => {
   };
 
   // src/verdict.ts
-  function notices(runs, store) {
+  function notices(runs, store, searched2) {
     const wrong = runs.filter((run2) => run2.spec.divergence);
     if (runs.length > 1 && !wrong.length)
-      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched2 === null ? null : ` ${count(searched2, "input")} were searched for one on which it does: there is none among them.`)];
     return wrong.map((run2) => {
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
@@ -4855,7 +6997,7 @@ var explorer = (() => {
   function ending(run2) {
     const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
-    return `${VERDICTS2[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+    return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
   }
   function labelled2(run2) {
     const { divergence, columns } = run2.spec;
@@ -4880,18 +7022,21 @@ var explorer = (() => {
     const { signal } = ended;
     const runs = data.runs.map((spec) => new Run(spec, buffers));
     const last = Math.max(...runs.map((run2) => run2.count)) - 1;
-    const parts = runs.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts.length ? Math.min(...parts) : null;
+    const parts3 = runs.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts3.length ? Math.min(...parts3) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
     const store = new Store(last, runs[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
     const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
     const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer) => stepNamed(runs[0], layer) });
-    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs.length > 1 };
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs.length > 1, broken: around.broken ?? null };
+    const changes = around.broken && new ChangesPanel(around.broken);
+    scene.broken?.watched(changes ? [() => changes.draw()] : []);
     const views = runs.map((run2) => view(run2, scene));
+    changes?.draw();
     const model = data.model && new ModelPanel(data.model, runs[0], store);
     store.subscribe(({ layer }) => model?.draw(layer));
-    const children = [...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
+    const children = [changes?.element, ...notices(runs, store, data.searched ?? null), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
     root2.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
@@ -4908,28 +7053,30 @@ var explorer = (() => {
     store.draw();
     return { runs, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run2, { root: root2, signal, store, buffers, data, circuit, several }) {
+  function view(run2, { root: root2, signal, store, buffers, data, circuit, several, broken }) {
     const { machine, sequence: sequence2, drawing, box } = data;
     const history2 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
-    const bits2 = circuit && new Bits(circuit, run2);
+    const bits3 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
-    const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history2, description);
+    const tape = bits3 ? new BitsPanel(bits3, store) : new Tape(run2, machine, history2, description);
     const rules = description && new RulesPanel(description, store);
     const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
-    const layers = new Layers(run2, store, data.model);
+    const layers = new Layers(run2, store, data.model, broken);
+    broken?.watches(...layers.weights.map((card) => () => card.draw()));
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
     const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
+    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
       graph: graph && graph.element,
       panel: panel && panel.element,
+      beside: panel?.beside ?? null,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -4938,27 +7085,32 @@ var explorer = (() => {
       stream: stream.element
     });
     let [width, whole3] = [0, 0];
-    store.subscribe(({ i, layer, raw, playing }) => {
+    let before = { ...store.now };
+    store.subscribe((now) => {
+      const { i, layer, raw, playing, lit } = now;
+      const pointing = lit !== before.lit && ["i", "layer", "raw", "playing", "node"].every((part) => now[part] === before[part]);
+      before = { ...now };
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
         for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
+      strip.draw(i, layer, panel?.pointed?.(now));
+      panel?.draw(i, layer, now);
+      if (pointing) return;
       tape.draw(i, playing);
       rules?.draw(i);
-      strip.draw(i, layer);
       layers.draw(i, layer);
-      stream.draw(i, layer, raw);
+      stream.draw(i, layer, raw, panel?.subspace?.(now));
       graph?.draw(i);
-      panel?.draw(i, layer);
       graph?.follow();
       table2.draw(i);
     });
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
-  function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, panel, table: table2, stream } = parts;
+  function arranged(inside, parts3) {
+    const { title, tape, rules, strip, layers, graph, panel, beside, table: table2, stream } = parts3;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -4966,7 +7118,8 @@ var explorer = (() => {
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, panel, strip, table2, layers, stream];
+      const middle = beside ? [strip, beside, panel] : [panel, strip];
+      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, ...middle, table2, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
@@ -4980,12 +7133,11 @@ var explorer = (() => {
   // src/theme.ts
   var KEPT = "tm2tfr-theme";
   var MODES = ["auto", "light", "dark"];
-  var NAMES2 = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" };
+  var NAMES3 = { auto: "◐ theme: auto", light: "☀ theme: light", dark: "☾ theme: dark" };
   function theme(button) {
     const apply = (mode2) => {
       set(document.documentElement, { "data-theme": mode2 });
-      button.textContent = NAMES2[mode2];
-      set(button, { "aria-label": `Colours: ${mode2}` });
+      button.textContent = NAMES3[mode2];
     };
     let mode = "auto";
     try {
@@ -5009,16 +7161,17 @@ var explorer = (() => {
     const recorded = JSON.parse(find("#data").textContent);
     const packed = await unpacked(find("#columns").textContent);
     const button = find("#theme");
-    const around = { verdict: find(".verdict"), address: true, theme: () => button.click() };
+    const broken = Broken.of(recorded, packed, true);
+    const around = { verdict: find(".verdict"), address: true, theme: () => button.click(), broken };
     let mounted = null;
-    const show = (data, buffers) => {
+    const show = (data, buffers) => replacing(() => {
       if (mounted) {
         mounted.dispose();
-        history.replaceState(null, "", "#");
+        history.replaceState(null, "", `#${keptInAddress().join("&")}`);
       }
       mounted = mount(find("main"), data, buffers, around);
       window.tm2tfrShows = { data, buffers };
-    };
+    });
     show(recorded, packed);
     find("#help").addEventListener("click", () => mounted.help());
     const box = new Box(recorded, packed, script, (data, buffers) => {
@@ -5027,9 +7180,14 @@ var explorer = (() => {
       find(".bar .input b").textContent = input || "(empty)";
       find(".bar .input").title = find(".bar .input").textContent;
       document.title = `${recorded.box.name} on ${quoted(input)}`;
-    });
+    }, broken);
     find("main").before(box.element);
-    for (const cut of document.querySelectorAll(".bar .input, .bar .about")) cut.title = cut.textContent;
+    if (broken) {
+      const follow = () => box.attempt(() => broken.fromAddress() && broken.start());
+      follow();
+      addEventListener("hashchange", follow);
+    }
+    for (const cut of document.querySelectorAll(".bar .input")) cut.title = cut.textContent;
     leavesFocus(find(".bar"));
     theme(button);
     document.documentElement.dataset["ready"] = "true";
@@ -5037,7 +7195,7 @@ var explorer = (() => {
   if (typeof document === "undefined") serve();
   else
     start(document.currentScript.textContent).catch((error) => {
-      document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+      document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
       throw error;
     });
   return __toCommonJS(main_exports);

@@ -21,6 +21,13 @@
       else element.setAttribute(name2, value === true ? "" : String(value));
     }
   }
+  function replacing(replace2) {
+    const { id: id2 } = document.activeElement ?? { id: "" };
+    const top2 = scrollY;
+    replace2();
+    if (id2) document.getElementById(id2)?.focus({ preventScroll: true });
+    scrollTo(0, top2);
+  }
   function icon(path) {
     return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));
   }
@@ -35,12 +42,11 @@
   // src/theme.ts
   var KEPT = "tm2tfr-theme";
   var MODES = ["auto", "light", "dark"];
-  var NAMES = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" };
+  var NAMES = { auto: "◐ theme: auto", light: "☀ theme: light", dark: "☾ theme: dark" };
   function theme(button2) {
     const apply = (mode2) => {
       set(document.documentElement, { "data-theme": mode2 });
       button2.textContent = NAMES[mode2];
-      set(button2, { "aria-label": `Colours: ${mode2}` });
     };
     let mode = "auto";
     try {
@@ -208,10 +214,10 @@
   function token2(text) {
     return el("b", { class: "mono" }, text);
   }
-  function described(run, description, i2) {
+  function described(run2, description, i2) {
     const rule = description?.ruleAt(i2);
-    const place = ["The prompt describes the machine: ", token2(run.rows.fed(i2))];
-    if (!rule) return [...place, i2 > 0 ? "." : run.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
+    const place = ["The prompt describes the machine: ", token2(run2.rows.fed(i2))];
+    if (!rule) return [...place, i2 > 0 ? "." : run2.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
     if (i2 === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
     return [...place, " is what the rule for ", token2(rule.wanted), " answers."];
   }
@@ -230,27 +236,27 @@
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
   }
-  function labelledStory(run, i2) {
-    const { reference, columns } = run.spec;
+  function labelledStory(run2, i2) {
+    const { reference, columns } = run2.spec;
     const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name: name2 }, n) => {
-      const due = run.wrong(name2, i2);
+      const due = run2.wrong(name2, i2);
       const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token2(due), ")"];
-      return [n ? ", " : "", token2(name2), " is ", token2(run.rows.cell(name2, i2)), ...mark2];
+      return [n ? ", " : "", token2(name2), " is ", token2(run2.rows.cell(name2, i2)), ...mark2];
     });
     const more = columns.length - 1 - MOST_TOLD;
-    return ["Position ", String(i2), " has the token ", token2(run.rows.fed(i2)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
+    return ["Position ", String(i2), " has the token ", token2(run2.rows.fed(i2)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
-  function plainStory(run, i2) {
-    const { rows } = run;
-    if (i2 < run.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
-    const then = run.ends(i2) ? ", which ends the run." : ", which is the next token.";
-    const given2 = i2 === run.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
+  function plainStory(run2, i2) {
+    const { rows } = run2;
+    if (i2 < run2.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
+    const then = run2.ends(i2) ? ", which ends the run." : ", which is the next token.";
+    const given2 = i2 === run2.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
     return [...given2, " It answers with ", token2(rows.answer(i2)), then];
   }
-  function story(run, machine, description, i2) {
-    const { rows, spec } = run;
+  function story(run2, machine, description, i2) {
+    const { rows, spec } = run2;
     const answer = rows.answer(i2);
-    if (i2 < spec.lead) return described(run, description, i2);
+    if (i2 < spec.lead) return described(run2, description, i2);
     if (i2 < spec.prompt) return ["The prompt: ", token2(rows.fed(i2)), ` is in cell ${i2 - spec.lead} of the tape.`];
     if (i2 === spec.prompt)
       return [
@@ -474,11 +480,11 @@
     */
     replace(from, to, text) {
       [from, to] = clip(this, from, to);
-      let parts = [];
+      let parts3 = [];
       this.decompose(
         0,
         from,
-        parts,
+        parts3,
         2
         /* Open.To */
       );
@@ -486,18 +492,18 @@
         text.decompose(
           0,
           text.length,
-          parts,
+          parts3,
           1 | 2
           /* Open.To */
         );
       this.decompose(
         to,
         this.length,
-        parts,
+        parts3,
         1
         /* Open.From */
       );
-      return TextNode.from(parts, this.length - (to - from) + text.length);
+      return TextNode.from(parts3, this.length - (to - from) + text.length);
     }
     /**
     Append another document to this one.
@@ -510,9 +516,9 @@
     */
     slice(from, to = this.length) {
       [from, to] = clip(this, from, to);
-      let parts = [];
-      this.decompose(from, to, parts, 0);
-      return TextNode.from(parts, to - from);
+      let parts3 = [];
+      this.decompose(from, to, parts3, 0);
+      return TextNode.from(parts3, to - from);
     }
     /**
     Test whether this text is equal to another instance.
@@ -626,12 +632,12 @@
       let text = from <= 0 && to >= this.length ? this : new _TextLeaf(sliceText(this.text, from, to), Math.min(to, this.length) - Math.max(0, from));
       if (open & 1) {
         let prev = target.pop();
-        let joined = appendText(text.text, prev.text.slice(), 0, text.length);
-        if (joined.length <= 32) {
-          target.push(new _TextLeaf(joined, prev.length + text.length));
+        let joined2 = appendText(text.text, prev.text.slice(), 0, text.length);
+        if (joined2.length <= 32) {
+          target.push(new _TextLeaf(joined2, prev.length + text.length));
         } else {
-          let mid = joined.length >> 1;
-          target.push(new _TextLeaf(joined.slice(0, mid)), new _TextLeaf(joined.slice(mid)));
+          let mid = joined2.length >> 1;
+          target.push(new _TextLeaf(joined2.slice(0, mid)), new _TextLeaf(joined2.slice(mid)));
         }
       } else {
         target.push(text);
@@ -1330,17 +1336,17 @@
     Serialize this change set to a JSON-representable value.
     */
     toJSON() {
-      let parts = [];
+      let parts3 = [];
       for (let i2 = 0; i2 < this.sections.length; i2 += 2) {
         let len = this.sections[i2], ins = this.sections[i2 + 1];
         if (ins < 0)
-          parts.push(len);
+          parts3.push(len);
         else if (ins == 0)
-          parts.push([len]);
+          parts3.push([len]);
         else
-          parts.push([len].concat(this.inserted[i2 >> 1].toJSON()));
+          parts3.push([len].concat(this.inserted[i2 >> 1].toJSON()));
       }
-      return parts;
+      return parts3;
     }
     /**
     Create a change set for the given changes, for a document of the
@@ -1871,10 +1877,10 @@
   }
   var nextID = 0;
   var Facet = class _Facet {
-    constructor(combine, compareInput, compare3, isStatic, enables) {
+    constructor(combine, compareInput, compare4, isStatic, enables) {
       this.combine = combine;
       this.compareInput = compareInput;
-      this.compare = compare3;
+      this.compare = compare4;
       this.isStatic = isStatic;
       this.id = nextID++;
       this.default = combine([]);
@@ -1942,7 +1948,7 @@
     dynamicSlot(addresses) {
       var _a2;
       let getter = this.value;
-      let compare3 = this.facet.compareInput;
+      let compare4 = this.facet.compareInput;
       let id2 = this.id, idx = addresses[id2] >> 1, multi = this.type == 2;
       let depDoc = false, depSel = false, depAddrs = [];
       for (let dep of this.dependencies) {
@@ -1961,7 +1967,7 @@
         update(state, tr) {
           if (depDoc && tr.docChanged || depSel && (tr.docChanged || tr.selection) || ensureAll(state, depAddrs)) {
             let newVal = getter(state);
-            if (multi ? !compareArray(newVal, state.values[idx], compare3) : !compare3(newVal, state.values[idx])) {
+            if (multi ? !compareArray(newVal, state.values[idx], compare4) : !compare4(newVal, state.values[idx])) {
               state.values[idx] = newVal;
               return 1;
             }
@@ -1974,7 +1980,7 @@
             let oldVal = getAddr(oldState, oldAddr);
             if (this.dependencies.every((dep) => {
               return dep instanceof Facet ? oldState.facet(dep) === state.facet(dep) : dep instanceof StateField ? oldState.field(dep, false) == state.field(dep, false) : true;
-            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare3) : compare3(newVal = getter(state), oldVal))) {
+            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare4) : compare4(newVal = getter(state), oldVal))) {
               state.values[idx] = oldVal;
               return 0;
             }
@@ -1990,20 +1996,20 @@
       return this;
     }
   };
-  function compareArray(a, b, compare3) {
+  function compareArray(a, b, compare4) {
     if (a.length != b.length)
       return false;
     for (let i2 = 0; i2 < a.length; i2++)
-      if (!compare3(a[i2], b[i2]))
+      if (!compare4(a[i2], b[i2]))
         return false;
     return true;
   }
   function ensureAll(state, addrs) {
-    let changed = false;
+    let changed2 = false;
     for (let addr of addrs)
       if (ensureAddr(state, addr) & 1)
-        changed = true;
-    return changed;
+        changed2 = true;
+    return changed2;
   }
   function dynamicFacetSlot(addresses, facet, providers) {
     let providerAddrs = providers.map((p) => addresses[p.id]);
@@ -2324,8 +2330,8 @@
     if (status & 2)
       return status;
     state.status[idx] = 4;
-    let changed = state.computeSlot(state, state.config.dynamicSlots[idx]);
-    return state.status[idx] = 2 | changed;
+    let changed2 = state.computeSlot(state, state.config.dynamicSlots[idx]);
+    return state.status[idx] = 2 | changed2;
   }
   function getAddr(state, addr) {
     return addr & 1 ? state.config.staticValues[addr >> 1] : state.values[addr >> 1];
@@ -3958,18 +3964,18 @@
     mount(modules, root2) {
       let sheet = this.sheet;
       let pos = 0, j = 0;
-      let changed = false;
+      let changed2 = false;
       for (let i2 = 0; i2 < modules.length; i2++) {
         let mod = modules[i2], index = this.modules.indexOf(mod);
         if (index < j && index > -1) {
           this.modules.splice(index, 1);
-          changed = true;
+          changed2 = true;
           j--;
           index = -1;
         }
         if (index == -1) {
           this.modules.splice(j++, 0, mod);
-          changed = true;
+          changed2 = true;
           if (sheet) for (let k = 0; k < mod.rules.length; k++)
             sheet.insertRule(mod.rules[k], pos++);
         } else {
@@ -3982,7 +3988,7 @@
         if (root2.adoptedStyleSheets.indexOf(this.sheet) < 0)
           root2.adoptedStyleSheets = [this.sheet, ...root2.adoptedStyleSheets];
       } else {
-        if (changed) {
+        if (changed2) {
           let text = "";
           for (let i2 = 0; i2 < this.modules.length; i2++)
             text += this.modules[i2].getRules() + "\n";
@@ -4207,11 +4213,11 @@
     }
   }
   function updateAttrs(dom, prev, attrs) {
-    let changed = false;
+    let changed2 = false;
     if (prev) {
       for (let name2 in prev)
         if (!(attrs && name2 in attrs)) {
-          changed = true;
+          changed2 = true;
           if (name2 == "style")
             dom.style.cssText = "";
           else
@@ -4221,14 +4227,14 @@
     if (attrs) {
       for (let name2 in attrs)
         if (!(prev && prev[name2] == attrs[name2])) {
-          changed = true;
+          changed2 = true;
           if (name2 == "style")
             dom.style.cssText = attrs[name2];
           else
             dom.setAttribute(name2, attrs[name2]);
         }
     }
-    return changed;
+    return changed2;
   }
   function getAttrs(dom) {
     let attrs = /* @__PURE__ */ Object.create(null);
@@ -4506,7 +4512,7 @@
   BlockWrapper.prototype.startSide = BlockWrapper.prototype.endSide = -1;
   var isElt = (node) => node.nodeType == 1;
   var isText = (node) => node.nodeType == 3;
-  function getSelection(root2) {
+  function getSelection2(root2) {
     let target;
     if (root2.nodeType == 11) {
       target = root2.getSelection ? root2 : root2.ownerDocument;
@@ -6986,7 +6992,7 @@
             dom.blur();
             dom.focus({ preventScroll: true });
           }
-          let rawSel = getSelection(this.view.root);
+          let rawSel = getSelection2(this.view.root);
           if (!rawSel) ;
           else if (main.empty) {
             if (browser.gecko) {
@@ -7036,7 +7042,7 @@
       if (this.hasComposition)
         return;
       let { view: view2 } = this, cursor = view2.state.selection.main;
-      let sel = getSelection(view2.root);
+      let sel = getSelection2(view2.root);
       let { anchorNode, anchorOffset } = view2.observer.selectionRange;
       if (!sel || !cursor.empty || !cursor.assoc || !sel.modify)
         return;
@@ -7611,7 +7617,7 @@
       return cat == nextCat;
     };
   }
-  function moveVertically(view2, start, forward, distance) {
+  function moveVertically(view2, start, forward, distance2) {
     let startPos = start.head, dir = forward ? 1 : -1;
     if (startPos == (forward ? view2.state.doc.length : 0))
       return EditorSelection.cursor(startPos, start.assoc);
@@ -7630,7 +7636,7 @@
       startY = (dir < 0 ? line.top : line.bottom) + docTop;
     }
     let resolvedGoal = rect.left + goal;
-    let halfText = view2.viewState.heightOracle.textHeight >> 1, dist2 = distance !== null && distance !== void 0 ? distance : halfText;
+    let halfText = view2.viewState.heightOracle.textHeight >> 1, dist2 = distance2 !== null && distance2 !== void 0 ? distance2 : halfText;
     for (let scan = 0; ; scan += halfText) {
       let y = startY + (dist2 + scan) * dir;
       let pos = posAtCoords(view2, { x: resolvedGoal, y }, false, dir);
@@ -8592,7 +8598,7 @@
     let { main } = view2.state.selection;
     if (main.empty)
       return false;
-    let sel = getSelection(view2.root);
+    let sel = getSelection2(view2.root);
     if (!sel || sel.rangeCount == 0)
       return true;
     let rects = sel.getRangeAt(0).getClientRects();
@@ -8842,9 +8848,9 @@
       return true;
     let files = event.dataTransfer.files;
     if (files && files.length) {
-      let text = Array(files.length), read = 0;
+      let text = Array(files.length), read4 = 0;
       let finishFile = () => {
-        if (++read == files.length)
+        if (++read4 == files.length)
           dropText(view2, event, text.filter((s) => s != null).join(view2.state.lineBreak), false);
       };
       for (let i2 = 0; i2 < files.length; i2++) {
@@ -9108,13 +9114,13 @@
     }
     refresh(whiteSpace, lineHeight, charWidth, textHeight, lineLength, knownHeights) {
       let lineWrapping = wrappingWhiteSpace.indexOf(whiteSpace) > -1;
-      let changed = Math.abs(lineHeight - this.lineHeight) > 0.3 || this.lineWrapping != lineWrapping;
+      let changed2 = Math.abs(lineHeight - this.lineHeight) > 0.3 || this.lineWrapping != lineWrapping;
       this.lineWrapping = lineWrapping;
       this.lineHeight = lineHeight;
       this.charWidth = charWidth;
       this.textHeight = textHeight;
       this.lineLength = lineLength;
-      if (changed) {
+      if (changed2) {
         this.heightSamples = {};
         for (let i2 = 0; i2 < knownHeights.length; i2++) {
           let h = knownHeights[i2];
@@ -9124,7 +9130,7 @@
             this.heightSamples[Math.floor(h * 10)] = true;
         }
       }
-      return changed;
+      return changed2;
     }
   };
   var MeasuredHeights = class {
@@ -10249,21 +10255,21 @@
         point() {
         }
       }, 20);
-      let changed = 0;
+      let changed2 = 0;
       if (ranges.length != this.visibleRanges.length) {
-        changed = 8 | 4;
+        changed2 = 8 | 4;
       } else {
-        for (let i2 = 0; i2 < ranges.length && !(changed & 8); i2++) {
+        for (let i2 = 0; i2 < ranges.length && !(changed2 & 8); i2++) {
           let old = this.visibleRanges[i2], nw = ranges[i2];
           if (old.from != nw.from || old.to != nw.to) {
-            changed |= 4;
+            changed2 |= 4;
             if (!(changes && changes.mapPos(old.from, -1) == nw.from && changes.mapPos(old.to, 1) == nw.to))
-              changed |= 8;
+              changed2 |= 8;
           }
         }
       }
       this.visibleRanges = ranges;
-      return changed;
+      return changed2;
     }
     lineBlockAt(pos) {
       return pos >= this.viewport.from && pos <= this.viewport.to && this.viewportLines.find((b) => b.from <= pos && b.to >= pos) || scaleBlock(this.heightMap.lineAt(pos, QueryType.ByPos, this.heightOracle, 0, 0), this.scaler);
@@ -10873,7 +10879,7 @@
     }
     readSelectionRange() {
       let { view: view2 } = this;
-      let selection = getSelection(view2.root);
+      let selection = getSelection2(view2.root);
       if (!selection)
         return false;
       let range2 = browser.safari && view2.root.nodeType == 11 && view2.root.activeElement == this.dom && safariSelectionRangeHack(this.view, selection) || selection;
@@ -10899,15 +10905,15 @@
     }
     listenForScroll() {
       this.parentCheck = -1;
-      let i2 = 0, changed = null;
+      let i2 = 0, changed2 = null;
       for (let dom = this.dom; dom; ) {
         if (isElt(dom)) {
-          if (!changed && i2 < this.scrollTargets.length && this.scrollTargets[i2] == dom)
+          if (!changed2 && i2 < this.scrollTargets.length && this.scrollTargets[i2] == dom)
             i2++;
-          else if (!changed)
-            changed = this.scrollTargets.slice(0, i2);
-          if (changed)
-            changed.push(dom);
+          else if (!changed2)
+            changed2 = this.scrollTargets.slice(0, i2);
+          if (changed2)
+            changed2.push(dom);
           dom = dom.assignedSlot || dom.parentNode;
         } else if (dom.nodeType == 11) {
           dom = dom.host;
@@ -10915,12 +10921,12 @@
           break;
         }
       }
-      if (i2 < this.scrollTargets.length && !changed)
-        changed = this.scrollTargets.slice(0, i2);
-      if (changed) {
+      if (i2 < this.scrollTargets.length && !changed2)
+        changed2 = this.scrollTargets.slice(0, i2);
+      if (changed2) {
         for (let dom of this.scrollTargets)
           dom.removeEventListener("scroll", this.onScroll);
-        for (let dom of this.scrollTargets = changed)
+        for (let dom of this.scrollTargets = changed2)
           dom.addEventListener("scroll", this.onScroll);
       }
     }
@@ -11167,14 +11173,14 @@
         return buildSelectionRangeFromRange(view2, range2);
     }
     let found = null;
-    function read(event) {
+    function read4(event) {
       event.preventDefault();
       event.stopImmediatePropagation();
       found = event.getTargetRanges()[0];
     }
-    view2.contentDOM.addEventListener("beforeinput", read, true);
+    view2.contentDOM.addEventListener("beforeinput", read4, true);
     view2.dom.ownerDocument.execCommand("indent");
-    view2.contentDOM.removeEventListener("beforeinput", read, true);
+    view2.contentDOM.removeEventListener("beforeinput", read4, true);
     return found ? buildSelectionRangeFromRange(view2, found) : null;
   }
   var EditContextManager = class {
@@ -11268,7 +11274,7 @@
       for (let event in this.handlers)
         context.addEventListener(event, this.handlers[event]);
       this.measureReq = { read: (view3) => {
-        let sel = getSelection(view3.root);
+        let sel = getSelection2(view3.root);
         if (sel && sel.rangeCount)
           this.editContext.updateSelectionBounds(sel.getRangeAt(0).getBoundingClientRect());
       } };
@@ -11705,15 +11711,15 @@
             scrollScale = this.viewState.scaleY;
           }
           this.updateState = 1;
-          let changed = this.viewState.measure();
-          if (!changed && !this.measureRequests.length && this.viewState.scrollTarget == null)
+          let changed2 = this.viewState.measure();
+          if (!changed2 && !this.measureRequests.length && this.viewState.scrollTarget == null)
             break;
           if (i2 > 5) {
             console.warn(this.measureRequests.length ? "Measure loop restarted more than 5 times" : "Viewport failed to stabilize");
             break;
           }
           let measuring = [];
-          if (!(changed & 4))
+          if (!(changed2 & 4))
             [this.measureRequests, measuring] = [measuring, this.measureRequests];
           let measured = measuring.map((m) => {
             try {
@@ -11724,11 +11730,11 @@
             }
           });
           let update = ViewUpdate.create(this, this.state, []), redrawn = false;
-          update.flags |= changed;
+          update.flags |= changed2;
           if (!updated)
             updated = update;
           else
-            updated.flags |= changed;
+            updated.flags |= changed2;
           this.updateState = 2;
           if (!update.empty) {
             this.updatePlugins(update);
@@ -11809,14 +11815,14 @@
       if (this.state.readOnly)
         contentAttrs["aria-readonly"] = "true";
       attrsFromFacet(this, contentAttributes, contentAttrs);
-      let changed = this.observer.ignore(() => {
+      let changed2 = this.observer.ignore(() => {
         let changedContent = updateAttrs(this.contentDOM, this.contentAttrs, contentAttrs);
         let changedEditor = updateAttrs(this.dom, this.editorAttrs, editorAttrs);
         return changedContent || changedEditor;
       });
       this.editorAttrs = editorAttrs;
       this.contentAttrs = contentAttrs;
-      return changed;
+      return changed2;
     }
     showAnnouncements(trs) {
       let first = true;
@@ -12012,8 +12018,8 @@
     cursor will have its goal column set to whichever column was
     used.
     */
-    moveVertically(start, forward, distance) {
-      return skipAtoms(this, start, moveVertically(this, start, forward, distance));
+    moveVertically(start, forward, distance2) {
+      return skipAtoms(this, start, moveVertically(this, start, forward, distance2));
     }
     /**
     Find the DOM parent node and offset (child offset if `node` is
@@ -12138,9 +12144,9 @@
       if (line.length > MaxBidiLine)
         return trivialOrder(line.length);
       let dir = this.textDirectionAt(line.from), isolates;
-      for (let entry of this.bidiCache) {
-        if (entry.from == line.from && entry.dir == dir && (entry.fresh || isolatesEq(entry.isolates, isolates = getIsolatedRanges(this, line))))
-          return entry.order;
+      for (let entry2 of this.bidiCache) {
+        if (entry2.from == line.from && entry2.dir == dir && (entry2.fresh || isolatesEq(entry2.isolates, isolates = getIsolatedRanges(this, line))))
+          return entry2.order;
       }
       if (!isolates)
         isolates = getIsolatedRanges(this, line);
@@ -12366,9 +12372,9 @@
         return cache;
       let result = [], lastDir = cache.length ? cache[cache.length - 1].dir : Direction.LTR;
       for (let i2 = Math.max(0, cache.length - 10); i2 < cache.length; i2++) {
-        let entry = cache[i2];
-        if (entry.dir == lastDir && !changes.touchesRange(entry.from, entry.to))
-          result.push(new _CachedOrder(changes.mapPos(entry.from, 1), changes.mapPos(entry.to, -1), entry.dir, entry.isolates, false, entry.order));
+        let entry2 = cache[i2];
+        if (entry2.dir == lastDir && !changes.touchesRange(entry2.from, entry2.to))
+          result.push(new _CachedOrder(changes.mapPos(entry2.from, 1), changes.mapPos(entry2.to, -1), entry2.dir, entry2.isolates, false, entry2.order));
       }
       return result;
     }
@@ -12383,13 +12389,13 @@
   }
   var currentPlatform = browser.mac ? "mac" : browser.windows ? "win" : browser.linux ? "linux" : "key";
   function normalizeKeyName(name2, platform) {
-    const parts = name2.split(/-(?!$)/);
-    let result = parts[parts.length - 1];
+    const parts3 = name2.split(/-(?!$)/);
+    let result = parts3[parts3.length - 1];
     if (result == "Space")
       result = " ";
     let alt, ctrl, shift2, meta2;
-    for (let i2 = 0; i2 < parts.length - 1; ++i2) {
-      const mod = parts[i2];
+    for (let i2 = 0; i2 < parts3.length - 1; ++i2) {
+      const mod = parts3[i2];
       if (/^(cmd|meta|m)$/i.test(mod))
         meta2 = true;
       else if (/^a(lt)?$/i.test(mod))
@@ -12459,9 +12465,9 @@
     let add2 = (scope, key, command2, preventDefault, stopPropagation) => {
       var _a2, _b;
       let scopeObj = bound[scope] || (bound[scope] = /* @__PURE__ */ Object.create(null));
-      let parts = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
-      for (let i2 = 1; i2 < parts.length; i2++) {
-        let prefix = parts.slice(0, i2).join(" ");
+      let parts3 = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
+      for (let i2 = 1; i2 < parts3.length; i2++) {
+        let prefix = parts3.slice(0, i2).join(" ");
         checkPrefix(prefix, true);
         if (!scopeObj[prefix])
           scopeObj[prefix] = {
@@ -12477,7 +12483,7 @@
             }]
           };
       }
-      let full = parts.join(" ");
+      let full = parts3.join(" ");
       checkPrefix(full, false);
       let binding = scopeObj[full] || (scopeObj[full] = {
         preventDefault: false,
@@ -14053,13 +14059,13 @@
       view2.dispatch({ effects: StateEffect.appendConfig.of(dialogField.init(() => [panelCtor])) });
     }
     let close = closeDialogEffect.of(panelCtor);
-    return { close, result: promise.then((form) => {
+    return { close, result: promise.then((form2) => {
       let queue = view2.win.queueMicrotask || ((f) => view2.win.setTimeout(f, 10));
       queue(() => {
         if (view2.state.field(dialogField).indexOf(panelCtor) > -1)
           view2.dispatch({ effects: close });
       });
-      return form;
+      return form2;
     }) };
   }
   function getDialog(view2, className) {
@@ -14107,19 +14113,19 @@
     }
     let forms = content2.nodeName == "FORM" ? [content2] : content2.querySelectorAll("form");
     for (let i2 = 0; i2 < forms.length; i2++) {
-      let form = forms[i2];
-      form.addEventListener("keydown", (event) => {
+      let form2 = forms[i2];
+      form2.addEventListener("keydown", (event) => {
         if (event.keyCode == 27) {
           event.preventDefault();
           done(null);
         } else if (event.keyCode == 13) {
           event.preventDefault();
-          done(form);
+          done(form2);
         }
       });
-      form.addEventListener("submit", (event) => {
+      form2.addEventListener("submit", (event) => {
         event.preventDefault();
-        done(form);
+        done(form2);
       });
     }
     let panel = crelt("div", content2, crelt("button", {
@@ -14132,10 +14138,10 @@
       panel.className = config.class;
     panel.classList.add("cm-dialog");
     let focus = typeof config.focus == "string" ? content2.querySelector(config.focus) : config.focus ? content2.querySelector("input") || content2.querySelector("button") : null;
-    function done(form) {
+    function done(form2) {
       if (panel.contains(panel.ownerDocument.activeElement))
         view2.focus();
-      result(form);
+      result(form2);
     }
     return {
       dom: panel,
@@ -18288,11 +18294,11 @@
       return null;
     let startToken = { from: dir < 0 ? pos - 1 : pos, to: dir > 0 ? pos + 1 : pos };
     let iter = state.doc.iterRange(pos, dir > 0 ? state.doc.length : 0), depth = 0;
-    for (let distance = 0; !iter.next().done && distance <= maxScanDistance; ) {
+    for (let distance2 = 0; !iter.next().done && distance2 <= maxScanDistance; ) {
       let text = iter.value;
       if (dir < 0)
-        distance += text.length;
-      let basePos = pos + distance * dir;
+        distance2 += text.length;
+      let basePos = pos + distance2 * dir;
       for (let pos2 = dir > 0 ? 0 : text.length - 1, end2 = dir > 0 ? text.length : -1; pos2 != end2; pos2 += dir) {
         let found = brackets.indexOf(text[pos2]);
         if (found < 0 || tree.resolveInner(basePos + pos2, 1).type != tokenType)
@@ -18306,7 +18312,7 @@
         }
       }
       if (dir > 0)
-        distance += text.length;
+        distance2 += text.length;
     }
     return iter.done ? { start: startToken, matched: false } : null;
   }
@@ -19799,11 +19805,11 @@
       let diagnosticFilter = state.facet(lintConfig).markerFilter;
       if (diagnosticFilter)
         diagnostics = diagnosticFilter(diagnostics, state);
-      let sorted = diagnostics.slice().sort((a, b) => a.from - b.from || a.to - b.to);
+      let sorted2 = diagnostics.slice().sort((a, b) => a.from - b.from || a.to - b.to);
       let deco = new RangeSetBuilder(), active = [], pos = 0;
       let scan = state.doc.iter(), scanPos = 0, docLen = state.doc.length;
       for (let i2 = 0; ; ) {
-        let next = i2 == sorted.length ? null : sorted[i2];
+        let next = i2 == sorted2.length ? null : sorted2[i2];
         if (!next && !active.length)
           break;
         let from, to;
@@ -19818,8 +19824,8 @@
           active.push(next);
           i2++;
         }
-        while (i2 < sorted.length) {
-          let next2 = sorted[i2];
+        while (i2 < sorted2.length) {
+          let next2 = sorted2[i2];
           if (next2.from == from && (next2.to > next2.from || next2.to == from)) {
             active.push(next2);
             i2++;
@@ -20851,8 +20857,8 @@
       focus: true,
       submitLabel: state.phrase("go")
     });
-    result.then((form) => {
-      let match = form && /^([+-])?(\d+)?(:\d+)?(%)?$/.exec(form.elements["line"].value);
+    result.then((form2) => {
+      let match = form2 && /^([+-])?(\d+)?(:\d+)?(%)?$/.exec(form2.elements["line"].value);
       if (!match) {
         view2.dispatch({ effects: close });
         return;
@@ -23903,7 +23909,7 @@
     language = new Compartment();
     spoken = null;
     /** `changed` is told whether the whole text was replaced. */
-    constructor(parent, changed, described3) {
+    constructor(parent, changed2, described3) {
       this.common = [
         lineNumbers(),
         highlightActiveLineGutter(),
@@ -23927,7 +23933,7 @@
           let whole3 = false;
           const { length } = update.startState.doc;
           update.changes.iterChanges((from, to) => whole3 ||= length > 0 && from === 0 && to === length, true);
-          changed(whole3);
+          changed2(whole3);
         })
       ];
       this.view = new EditorView({ parent });
@@ -24015,10 +24021,10 @@
       this.format.hidden = !targets.length;
     }
     /** Without a run there are only the source and the link. */
-    allow(run, targets) {
-      if (targets.length || run) this.offer(targets);
-      this.format.disabled = !run;
-      for (const button2 of this.buttons) button2.disabled = !run && button2.dataset["export"] !== "source";
+    allow(run2, targets) {
+      if (targets.length || run2) this.offer(targets);
+      this.format.disabled = !run2;
+      for (const button2 of this.buttons) button2.disabled = !run2 && button2.dataset["export"] !== "source";
     }
   };
   function download(blob, name2) {
@@ -24034,8 +24040,8 @@
   var MOST = 10;
   var LONGEST = 24;
   var Inputs = class {
-    constructor(changed) {
-      this.changed = changed;
+    constructor(changed2) {
+      this.changed = changed2;
       this.field = el("input", {
         id: "input",
         class: "mono",
@@ -24285,7 +24291,7 @@
     };
   }
   async function bytesOf(stream) {
-    const parts = [];
+    const parts3 = [];
     let size = 0;
     const reader = stream.getReader();
     for (; ; ) {
@@ -24296,11 +24302,11 @@
         await reader.cancel();
         throw new RangeError("the link carries more than a source may have");
       }
-      parts.push(value);
+      parts3.push(value);
     }
     const bytes = new Uint8Array(size);
     let at = 0;
-    for (const part of parts) {
+    for (const part of parts3) {
       bytes.set(part, at);
       at += part.length;
     }
@@ -24339,14 +24345,14 @@
     said = el("p", { class: "said", role: "status" });
     timer = 0;
     /** Show what was found in a source, and what it was taken for; null: it was not looked at, and why. */
-    show(answered, recognised2 = "") {
-      const found = answered ?? [];
+    show(answered2, recognised2 = "") {
+      const found = answered2 ?? [];
       const errors = found.filter(({ severity }) => severity === "error").length;
       const others = found.length - errors;
-      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered ? "No problems" : "Not checked";
+      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered2 ? "No problems" : "Not checked";
       this.recognised.textContent = recognised2;
       this.element.classList.toggle("none", !found.length);
-      this.element.classList.toggle("unchecked", !answered);
+      this.element.classList.toggle("unchecked", !answered2);
       this.element.classList.toggle("bad", errors > 0);
       this.title.textContent = summary;
       this.list.replaceChildren(...found.map((each) => this.item(each)));
@@ -24534,7 +24540,7 @@
         )
       );
       this.steps = spec.steps.length;
-      this.weights = spec.layers.map((layer2) => textAt(buffers, layer2.weights));
+      this.weights = spec.layers.map((layer2) => layer2.weights && textAt(buffers, layer2.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name2, place]) => [name2, buffers(place)]));
       this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, spec.count, buffers)));
     }
@@ -24545,7 +24551,7 @@
     steps;
     stages;
     seen;
-    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
     weights;
     unspecified;
     get count() {
@@ -24662,127 +24668,63 @@
     };
   }
 
-  // src/bits.ts
-  var MOST2 = 120;
-  var FEW = 40;
-  var MOST_OUTPUTS = 64;
-  var BitsPanel = class {
-    constructor(bits2, store) {
-      this.bits = bits2;
-      this.store = store;
-      [this.circuit, this.run] = [bits2.circuit, bits2.run];
-      this.heads = this.run.spec.layers.flatMap((layer2, l) => layer2.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
-      const { inputs } = this.circuit.spec;
-      this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
-      this.element = el(
-        "section",
-        { class: "panel bits-panel", "aria-label": "The bits" },
-        el("h2", {}, "The bits ", el("span", { class: "check" }, `${count(inputs, "input")}, then ${count(this.circuit.size - inputs, "gate")}`)),
-        this.cells,
-        this.more,
-        this.story,
-        this.outputs,
-        this.result
-      );
-    }
-    bits;
-    store;
-    element;
-    circuit;
-    run;
-    cells = el("ol", { class: "bits" });
-    more = el("p", { class: "meaning" });
-    story = el("p", { class: "story", "aria-live": "polite" });
-    outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
-    result = el("p", { class: "result" });
-    heads;
-    /** It has nothing to measure: its lines break where they have to. */
-    measure() {
-    }
-    draw(position, playing) {
-      const { run } = this;
-      set(this.story, { "aria-live": playing ? "off" : "polite" });
-      const i2 = Math.min(position, run.count - 1);
-      this.drawBits(i2);
-      this.story.replaceChildren(...this.happens(i2));
-      this.drawOutputs(i2);
-      this.result.textContent = i2 === run.count - 1 ? this.ending() : "";
-    }
-    drawBits(i2) {
-      const { circuit } = this;
-      const quarter = MOST2 / 4;
-      const first = Math.max(0, Math.min(quarter * (Math.floor((i2 + 1) / quarter) - 2), circuit.size - MOST2));
-      const last2 = Math.min(circuit.size, first + MOST2);
-      const looks2 = this.heads.map(({ layer: layer2, head }) => this.run.look(layer2, head, i2));
-      const focused = this.cells.contains(document.activeElement);
-      this.cells.replaceChildren(...Array.from({ length: last2 - first }, (_, n) => this.cell(first + n, i2, looks2)));
-      if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
-      this.more.hidden = last2 - first === circuit.size;
-      this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
-    }
-    cell(net, i2, looks2) {
-      const { bits: bits2, circuit, store } = this;
-      const bit = bits2.known(net, i2);
-      const wrong = bit !== null && net <= i2 + 1 ? bits2.wrong(net) : void 0;
-      const state = net === i2 ? "now" : net === circuit.answered(i2) ? "answered" : net > i2 ? "unread" : "";
-      const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
-      const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
-      const seen = this.heads.flatMap(({ label }, n) => {
-        const look = looks2[n];
-        return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label, title: `head ${label} looks here` }, label)] : [];
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry2 = 0;
+    const next = (height, across) => {
+      const end2 = entry2 + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
+      entry2 = end2;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum, { labels }) => sum + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions === null ? null : next(width, positions);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given2) => given2 && { gain: next(width, 1), bias: next(width, 1), epsilon: given2.epsilon };
+    const norms = spec.layers.map((layer2) => ({ attentionNorm: norm(layer2.attention_norm), feedForwardNorm: norm(layer2.feed_forward_norm) }));
+    const last2 = norm(spec.norm);
+    const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
+      const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name3, mask, query, key, value, output: next(width, values2) };
       });
-      const button2 = el(
-        "button",
-        {
-          type: "button",
-          class: ["bit mono", circuit.isInput(net) ? "input" : "gate", outputs ? "output" : "", state, wrong === void 0 ? "" : "bad"].filter(Boolean).join(" "),
-          "data-net": net,
-          "aria-current": net === i2 ? "step" : null,
-          "aria-label": said2,
-          title: said2,
-          click: () => store.set({ i: circuit.isInput(net) ? net : net - 1, playing: false })
-        },
-        bit ?? "·"
-      );
-      return el("li", {}, button2, ...seen);
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name: name2, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last3, times: times3, until }) => ({ first, last: last3, times: times3, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    if (spec.none !== void 0) throw new Error(spec.none);
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name: name2, labels }) => labels?.map((label) => `${name2}[${label}]`) ?? [name2]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name: name2, labels }) => labels === null ? [name2] : labels.map((label) => `${name2}[${label}]`));
+  }
+  function sums(steps, start, end2) {
+    const found = new Int32Array(end2 - start);
+    let sum = 0;
+    for (let n = start; n < end2; n++) {
+      sum += steps[n];
+      found[n - start] = sum;
     }
-    /** What happens at a position, in a sentence or two. */
-    happens(i2) {
-      const { bits: bits2, circuit, run } = this;
-      const token3 = (text) => el("b", { class: "mono" }, text);
-      const answer = run.rows.answer(i2);
-      const gate = circuit.answered(i2);
-      const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run.rows.fed(i2)), ". "];
-      if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
-      const operands = circuit.operands(gate);
-      const values = operands.map((operand) => bits2.at(operand, i2) ?? "?").join(", ");
-      const due = bits2.computed(gate, i2);
-      const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
-      if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run.ends(i2) ? ", which ends the run." : "."];
-      return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run.ends(i2) ? ", which ends the run." : "."];
-    }
-    drawOutputs(i2) {
-      const { circuit, bits: bits2 } = this;
-      const { outputs } = circuit.spec;
-      const shown3 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
-        const bit = bits2.at(net, i2);
-        const wrong = bit === null ? void 0 : bits2.wrong(net);
-        const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
-        return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name2 }, `${name2} = `, el("b", { class: "mono" }, bit ?? "·"), says);
-      });
-      const rest = outputs.length - shown3.length;
-      this.outputs.replaceChildren(...shown3, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
-    }
-    /** What came out, at the end. */
-    ending() {
-      const { T, agrees, result, reference, divergence } = this.run.spec;
-      if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
-      if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
-      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
-      if (agrees === null || !result) return "This run has ended.";
-      return `The result: ${result}, as the ${reference} says.`;
-    }
-  };
+    return found;
+  }
 
   // src/circuit.ts
   var Circuit = class {
@@ -24837,9 +24779,9 @@
     }
   };
   var Bits = class {
-    constructor(circuit, run) {
+    constructor(circuit, run2) {
       this.circuit = circuit;
-      this.run = run;
+      this.run = run2;
     }
     circuit;
     run;
@@ -24863,1229 +24805,6 @@
       const bits2 = this.circuit.operands(net).map((operand) => this.at(operand, i2));
       if (bits2.some((bit) => bit !== "0" && bit !== "1")) return null;
       return this.circuit.table(net)[bits2.reduce((index, bit) => 2 * index + Number(bit), 0)];
-    }
-  };
-
-  // src/controls.ts
-  var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
-  var PLAY = "M8 5v14l11-7z";
-  var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph, layers) => [
-    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
-    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
-    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
-    ["Home, End", "the first position, the last position"],
-    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
-    ["g", `enlarge the ${graph} to the whole window, and back`],
-    ["+ −", "faster, slower"],
-    ["j", "jump to a position"],
-    ["d", "jump to the first divergence, if there is one"],
-    ["r", "show the raw numbers of the residual stream"],
-    ["t", "light, dark, or the system's setting"],
-    ["?", "show these keys"]
-  ];
-  var Controls = class {
-    constructor(store, root2, signal, settings) {
-      this.store = store;
-      this.root = root2;
-      this.settings = settings;
-      const { last: last2 } = store;
-      const layers = store.plays === "layers";
-      const button2 = (name2, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name2, title: name2, click: act }, icon(path));
-      this.play = button2("Play", PLAY, () => store.toggle(), "play");
-      this.slider = el("input", { type: "range", min: store.first, max: last2, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
-      this.jump = el("input", { type: "number", min: 0, max: last2, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
-      this.jump.style.width = `${String(last2).length + 4}ch`;
-      this.speed = el(
-        "select",
-        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
-        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
-      );
-      this.element = el(
-        "nav",
-        { class: "controls", "aria-label": "Playing" },
-        button2(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
-        button2(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
-        this.play,
-        button2(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
-        button2(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
-        layers ? this.stage : null,
-        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
-        this.slider,
-        el("label", { class: "jump" }, this.jump, ` of ${last2.toLocaleString("en")}`),
-        this.speed
-      );
-      this.help = el(
-        "dialog",
-        { class: "help", "aria-label": "Keys" },
-        el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
-        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
-      );
-      store.subscribe((now) => this.draw(now));
-      addEventListener("keydown", (event) => this.key(event), { signal });
-      if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
-      signal.addEventListener("abort", () => clearTimeout(this.timer));
-    }
-    store;
-    root;
-    settings;
-    element;
-    help;
-    slider;
-    jump;
-    speed;
-    play;
-    stage = el("span", { class: "stage", "aria-live": "off" });
-    timer = 0;
-    draw(now) {
-      this.slider.value = String(now.i);
-      set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
-      if (document.activeElement !== this.jump) this.jump.value = String(now.i);
-      this.speed.value = String(now.speed);
-      this.stage.textContent = this.settings.stage(now.layer);
-      const name2 = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
-      set(this.play, { "aria-label": name2, title: name2, "data-playing": String(now.playing) });
-      set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
-      clearTimeout(this.timer);
-      if (!this.settings.address) return;
-      this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
-    }
-    key(event) {
-      const target = event.target;
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
-      if (target === this.jump || target instanceof HTMLSelectElement) {
-        if (event.key === "Enter" || event.key === "Escape") target.blur();
-        return;
-      }
-      if (target !== this.slider && (target.matches("input, textarea") || target.isContentEditable)) return;
-      if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
-      if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return;
-      const act = this.action(event);
-      if (!act) return;
-      event.preventDefault();
-      act();
-    }
-    /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
-    turn(by) {
-      const stages = this.store.top + 2;
-      this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
-      requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
-    }
-    action(event) {
-      const { store, root: root2 } = this;
-      const { divergence, theme: theme3 } = this.settings;
-      const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
-      const actions = {
-        " ": () => store.toggle(),
-        k: () => store.toggle(),
-        ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
-        ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
-        ArrowUp: () => this.turn(-1),
-        ArrowDown: () => this.turn(1),
-        PageDown: () => store.step(100),
-        PageUp: () => store.step(-100),
-        Home: () => store.begin(),
-        End: () => store.step(Infinity),
-        "+": faster(1),
-        "=": faster(1),
-        "-": faster(-1),
-        j: () => this.jump.select(),
-        g: () => root2.querySelector("[data-enlarges]")?.click(),
-        r: () => store.set({ raw: !store.now.raw }),
-        t: () => theme3?.(),
-        "?": () => this.help.showModal()
-      };
-      if (root2.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
-      if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
-      return actions[event.key];
-    }
-  };
-  function leavesFocus(root2, signal) {
-    const prevent = (event) => {
-      if (event.target.closest("button")) event.preventDefault();
-    };
-    root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
-  }
-  function fromAddress() {
-    const said2 = new URLSearchParams(location.hash.slice(1));
-    const found = {};
-    const [i2, layer2] = [said2.get("i"), said2.get("layer")];
-    if (i2 !== null && /^\d+$/.test(i2)) found.i = Number(i2);
-    if (layer2 !== null && /^\d+$/.test(layer2)) found.layer = Number(layer2) - 1;
-    return found;
-  }
-  function toAddress({ i: i2, layer: layer2 }, home) {
-    const hash = `#i=${i2}${layer2 === home ? "" : `&layer=${layer2 + 1}`}`;
-    if (hash === location.hash) return;
-    try {
-      history.replaceState(null, "", hash);
-    } catch {
-    }
-  }
-
-  // src/description.ts
-  var ARROW = "→";
-  var Description = class _Description {
-    constructor(run, at) {
-      this.run = run;
-      this.at = at;
-      const { rows, spec } = run;
-      for (let i2 = 1; i2 < spec.lead; i2++) {
-        if (!this.answers(i2)) continue;
-        const rule = { key: i2 - 1, value: i2, wanted: rows.fed(i2 - 1), answer: rows.fed(i2).slice(ARROW.length) };
-        this.rules.push(rule);
-        this.byValue.set(rule.value, rule);
-        this.byKey.set(rule.wanted, rule);
-      }
-      this.tape = this.rules[0]?.key === 0 ? null : rows.fed(0);
-      this.label = `${at.layer + 1}.${at.head + 1}`;
-      this.number = spec.layers.slice(0, at.layer).reduce((sum, layer2) => sum + layer2.heads.length, at.head);
-    }
-    run;
-    at;
-    rules = [];
-    /** The name of the tape at position 0, if the prompt begins with one. */
-    tape;
-    /** The head that finds rules, as `6.1`, and its number among all heads. */
-    label;
-    number;
-    byValue = /* @__PURE__ */ new Map();
-    byKey = /* @__PURE__ */ new Map();
-    /** The description in the prompt of this run; null if there is none, or no head that finds rules. */
-    static of(run) {
-      const { lead, finds } = run.spec;
-      return lead > 0 && finds ? new _Description(run, { layer: finds[0], head: finds[1] }) : null;
-    }
-    /** The rule that a position is part of. */
-    ruleAt(i2) {
-      return this.byValue.get(i2) ?? this.byValue.get(i2 + 1) ?? null;
-    }
-    /** What is looked up at position i; null in the prompt, where the machine has no state yet. */
-    lookup(i2) {
-      const { rows } = this.run;
-      const [q, a] = [rows.text("q", i2), rows.text("a", i2)];
-      if (!this.run.generated(i2) || q === null || a === null) return null;
-      const wanted = `${q},${a}`;
-      const look = this.run.look(this.at.layer, this.at.head, i2);
-      const seen = look.count === 1 ? this.byValue.get(look.winner) ?? null : null;
-      return { wanted, look, found: seen?.wanted === wanted ? seen : null, due: this.byKey.get(wanted) ?? null };
-    }
-    answers(i2) {
-      const token3 = this.run.rows.fed(i2);
-      return token3.length > 1 && token3.startsWith(ARROW);
-    }
-  };
-
-  // src/graph.ts
-  var READABLE = 0.62;
-  var SMALLEST = 0.37;
-  var LARGEST2 = 1.7;
-  var STEP = 1.3;
-  var MOST3 = 4;
-  var Graph = class {
-    constructor(name2, drawn, buffers, redraw) {
-      this.name = name2;
-      this.redraw = redraw;
-      const button2 = (text, name3, act) => el("button", { type: "button", class: "small", "aria-label": name3, title: name3, click: act }, text);
-      this.smaller = button2("−", "Zoom out", () => this.zoomTo(this.scale / STEP));
-      this.whole = button2("whole", `Show the whole ${name2}`, () => this.zoomTo("whole"));
-      this.large = button2("enlarge", `Enlarge the ${name2} to the whole window`, () => this.enlarge());
-      set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
-      const zooming = el(
-        "span",
-        { class: "zooming" },
-        this.smaller,
-        button2("+", "Zoom in", () => this.zoomTo(this.scale * STEP)),
-        this.whole,
-        this.large
-      );
-      this.element = el("section", { class: "panel graph-panel", "aria-label": `The ${name2}` }, el("h2", {}, `${name2[0].toUpperCase()}${name2.slice(1)}`, zooming), this.scroll, this.caption);
-      this.draggable();
-      const { svg: drawing, dot, none: none3 } = drawn;
-      if (drawing) this.show(textAt(buffers, drawing));
-      else if (dot && window.tm2tfrDraws)
-        window.tm2tfrDraws(dot).then((text) => {
-          this.show(text);
-          this.redraw();
-        }).catch((error) => this.scroll.textContent = `The graph cannot be drawn here: ${String(error)}`);
-      else this.scroll.textContent = none3 ?? "";
-    }
-    name;
-    redraw;
-    element;
-    scroll = el("div", { class: "scroll graph", tabindex: 0, role: "img" });
-    caption = el("p", { class: "rule mono" });
-    /** By what the drawing calls them: `s0`, `s0->s1`; several edges may join the same nodes. */
-    nodes = /* @__PURE__ */ new Map();
-    edges = /* @__PURE__ */ new Map();
-    size = [1, 1];
-    /** The chosen scale, "whole", or "auto": the whole graph if it is readable then. */
-    zoom = "auto";
-    scale = 1;
-    partly = false;
-    followed = null;
-    smaller;
-    whole;
-    large;
-    show(text) {
-      const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-      const drawing = document.importNode(parsed, true);
-      const [, , width, height] = (drawing.getAttribute("viewBox") ?? "0 0 100 100").split(/\s+/).map(Number);
-      set(drawing, { width: null, height: null, "aria-hidden": "true" });
-      this.size = [width, height];
-      for (const group of drawing.querySelectorAll("g.node, g.edge")) {
-        const title = group.querySelector("title")?.textContent ?? "";
-        if (group.classList.contains("node")) this.nodes.set(title, group);
-        else this.edges.set(title, [...this.edges.get(title) ?? [], group]);
-        group.querySelectorAll("title").forEach((node) => node.remove());
-      }
-      drawing.querySelector("title")?.remove();
-      this.scroll.replaceChildren(drawing);
-      if (this.element.isConnected) this.fit();
-    }
-    /** Give the drawing its size: the whole graph if it is readable then, otherwise as much as is, or the chosen scale. */
-    fit() {
-      const drawing = this.scroll.querySelector("svg");
-      if (!drawing) return;
-      const { clientWidth, clientHeight } = this.scroll;
-      const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
-      const whole3 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
-      const readable = whole3 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole3;
-      this.scale = this.zoom === "whole" ? whole3 : this.zoom === "auto" ? readable : Math.max(whole3, Math.min(this.zoom, MOST3));
-      this.partly = this.scale > whole3;
-      this.followed = null;
-      this.scroll.classList.toggle("partly", this.partly);
-      set(this.smaller, { disabled: !this.partly });
-      set(this.whole, { "aria-pressed": String(!this.partly) });
-      drawing.style.width = `${Math.floor(this.size[0] * this.scale)}px`;
-      drawing.style.height = `${Math.floor(this.size[1] * this.scale)}px`;
-    }
-    /** Take the marks off all nodes and edges. */
-    unmark(...marks2) {
-      for (const mark2 of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
-    }
-    zoomTo(zoom) {
-      this.zoom = zoom;
-      this.fit();
-      this.redraw();
-    }
-    /** Move a partly shown graph by dragging it; touch screens do so by themselves. */
-    draggable() {
-      const { scroll } = this;
-      scroll.addEventListener("mousedown", (event) => event.preventDefault());
-      scroll.addEventListener("pointerdown", (event) => {
-        if (event.pointerType !== "mouse" || !this.partly) return;
-        scroll.setPointerCapture(event.pointerId);
-      });
-      scroll.addEventListener("pointermove", (event) => {
-        if (scroll.hasPointerCapture(event.pointerId)) scroll.scrollBy(-event.movementX, -event.movementY);
-      });
-    }
-    /** Keep the current node in view. */
-    follow() {
-      const node = this.partly ? this.scroll.querySelector(".node.now") : null;
-      if (!node || node === this.followed) return;
-      this.followed = node;
-      const box = node.getBoundingClientRect();
-      const view2 = this.scroll.getBoundingClientRect();
-      const centre = [box.left + box.width / 2 - view2.left, box.top + box.height / 2 - view2.top];
-      const outside = centre[0] < 60 || centre[0] > view2.width - 60 || centre[1] < 40 || centre[1] > view2.height - 40;
-      if (outside) this.scroll.scrollBy(centre[0] - view2.width / 2, centre[1] - view2.height / 2);
-    }
-    enlarge() {
-      const large = this.element.classList.toggle("large");
-      set(this.large, { "aria-pressed": String(large) });
-      this.large.textContent = large ? "back" : "enlarge";
-      this.zoomTo("auto");
-    }
-  };
-
-  // src/gates.ts
-  var RADIUS = 6.5;
-  var DEPTH = 2;
-  var CircuitGraph = class extends Graph {
-    constructor(bits2, buffers, redraw) {
-      const { graph } = bits2.circuit.spec;
-      super("circuit", graph, buffers, redraw);
-      this.bits = bits2;
-      this.circuit = bits2.circuit;
-      this.drawn = graph.none === void 0;
-      if (!this.drawn) {
-        this.element.querySelector(".zooming")?.remove();
-        this.scroll.classList.add("undrawn");
-        set(this.scroll, { role: null });
-        this.scroll.replaceChildren(el("p", {}, `${graph.none}:`), this.list);
-      }
-    }
-    bits;
-    circuit;
-    /** The mark of each node, with its bit: after all nodes and edges, so that none hides it. */
-    marks = /* @__PURE__ */ new Map();
-    list = el("ul", { class: "cone mono" });
-    drawn;
-    draw(position) {
-      const { bits: bits2, circuit } = this;
-      const i2 = Math.min(position, bits2.run.count - 1);
-      const gate = circuit.answered(i2);
-      const said2 = gate === null ? `the input ${circuit.name(i2)} is given` : this.line(gate, i2);
-      if (this.drawn) this.mark(i2, gate);
-      else this.list.replaceChildren(...gate === null ? [] : [this.cone(gate, i2, DEPTH)]);
-      this.caption.textContent = this.drawn || gate === null ? said2 : "";
-      set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said2}` });
-    }
-    mark(i2, gate) {
-      const { bits: bits2, circuit } = this;
-      this.unmark("now", "operand", "zero", "one", "bad");
-      for (const [name2, node] of this.nodes) {
-        const net = this.net(name2);
-        const bit = bits2.at(net, i2);
-        const corner = this.corner(name2, node);
-        corner.lastChild.textContent = bit ?? "";
-        if (bit === null) continue;
-        for (const part of [node, corner]) part.classList.add(bit === "1" ? "one" : "zero");
-        if (bits2.wrong(net) !== void 0) node.classList.add("bad");
-      }
-      for (const [name2, edges] of this.edges) {
-        const bit = bits2.at(this.net(name2.split("->")[0]), i2);
-        if (bit !== null) for (const edge of edges) edge.classList.add(bit === "1" ? "one" : "zero");
-      }
-      if (gate === null) {
-        this.nodes.get(`n${i2}`)?.classList.add("now");
-        return;
-      }
-      this.nodes.get(`n${gate}`)?.classList.add("now");
-      for (const operand of circuit.operands(gate)) {
-        this.nodes.get(`n${operand}`)?.classList.add("operand");
-        for (const edge of this.edges.get(`n${operand}->n${gate}`) ?? []) edge.classList.add("now");
-      }
-    }
-    /** The net of a node, which is one itself or an output: `n3`, `y0`. */
-    net(name2) {
-      const number4 = Number(name2.slice(1));
-      return name2.startsWith("y") ? this.circuit.spec.outputs[number4][1] : number4;
-    }
-    /** The place for a bit, at the corner of a node. */
-    corner(name2, node) {
-      const there = this.marks.get(name2);
-      if (there) return there;
-      const shape = node.querySelector("polygon, path");
-      const points = `${shape?.getAttribute("points") ?? ""}${shape?.getAttribute("d") ?? ""}`.match(/-?[\d.]+,-?[\d.]+/g) ?? [];
-      const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
-      const [x, y] = [Math.max(...xs), Math.min(...ys)];
-      const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
-      const mark2 = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
-      node.parentNode.append(mark2);
-      this.marks.set(name2, mark2);
-      return mark2;
-    }
-    /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
-    line(net, i2) {
-      const { bits: bits2, circuit } = this;
-      const bit = bits2.at(net, i2) ?? "?";
-      if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
-      const found = circuit.operands(net).map((operand) => bits2.at(operand, i2) ?? "?");
-      const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
-      const due = bits2.computed(net, i2);
-      const said2 = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
-      return `${circuit.said(net)}${values} = ${said2}`;
-    }
-    /** A net, and below it those it is computed from. */
-    cone(net, i2, depth) {
-      const below = depth ? [...new Set(this.circuit.operands(net))].map((operand) => this.cone(operand, i2, depth - 1)) : [];
-      return el("li", { "data-net": net }, this.line(net, i2), below.length ? el("ul", {}, ...below) : null);
-    }
-  };
-
-  // src/history.ts
-  var MARGIN = 3;
-  var History = class {
-    constructor(run, blank) {
-      this.run = run;
-      this.blank = blank;
-      const { rows, spec } = run;
-      const word = spec.prompt - spec.lead;
-      for (let n = 0; n < word; n++) this.write(n, -1, rows.fed(spec.lead + n));
-      let [lowest, highest] = [0, Math.max(0, word - 1)];
-      for (let n = 0; n < run.count; n++) {
-        const cell = this.written(n);
-        if (cell !== null) this.write(cell, n, rows.text("b", n));
-        const h = rows.number("h", n);
-        if (Number.isInteger(h)) [lowest, highest] = [Math.min(lowest, h), Math.max(highest, h)];
-      }
-      [this.lowest, this.highest] = [lowest, highest];
-    }
-    run;
-    blank;
-    /** The first and the last cell of the input and of the head's path. */
-    lowest;
-    highest;
-    writes = /* @__PURE__ */ new Map();
-    /** The cell that the token at position i writes, null if there is none. */
-    written(i2) {
-      const { rows, spec } = this.run;
-      if (i2 <= spec.prompt || rows.text("b", i2) === null) return null;
-      const cell = rows.number("h", i2 - 1);
-      return Number.isInteger(cell) ? cell : null;
-    }
-    /** The content of a cell before step i, undefined if nothing was ever written there. */
-    symbol(cell, i2) {
-      const writes = this.writes.get(cell);
-      if (!writes) return void 0;
-      let [low, high] = [0, writes.at.length];
-      while (low < high) {
-        const middle = low + high >> 1;
-        if (writes.at[middle] <= i2) low = middle + 1;
-        else high = middle;
-      }
-      return writes.symbol[low - 1];
-    }
-    /** The length of the longest symbol. */
-    widest() {
-      let longest = this.blank.length;
-      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
-      return longest;
-    }
-    /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
-    stretches(window2) {
-      const { run, lowest, highest, blank } = this;
-      const size = Math.min(window2, highest - lowest + 1);
-      const margin = Math.min(MARGIN, size - 1 >> 1);
-      const firsts = new Float64Array(run.count);
-      let first = lowest;
-      for (let n = run.spec.prompt + 1; n < run.count; n++) {
-        const h = run.rows.number("h", n);
-        if (Number.isInteger(h)) {
-          first = Math.min(Math.max(first, h + margin + 1 - size), h - margin);
-          first = Math.max(lowest, Math.min(first, highest + 1 - size));
-        }
-        firsts[n] = first;
-      }
-      return (i2) => {
-        if (!run.generated(i2)) return null;
-        const [from, h] = [firsts[i2], run.rows.number("h", i2)];
-        const cells = Array.from({ length: size }, (_, k) => this.symbol(from + k, i2) ?? blank);
-        return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
-      };
-    }
-    write(cell, at, symbol2) {
-      const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
-      writes.at.push(at);
-      writes.symbol.push(symbol2);
-      this.writes.set(cell, writes);
-    }
-  };
-
-  // src/strip.ts
-  var MOST4 = 60;
-  var LANE = 26;
-  var LOWEST = 42;
-  var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
-  var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
-  var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
-  var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
-  var LIMITS = [26, 20, 16, 14, 12, 10, 8, 6];
-  var EDGE = 6;
-  var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
-  var Strip = class {
-    constructor(run, store, circuit, description = null, ends2 = []) {
-      this.run = run;
-      this.store = store;
-      this.circuit = circuit;
-      this.description = description;
-      this.ends = ends2;
-      this.labels = run.spec.labels;
-      this.field.append(this.arcs, this.chips);
-      this.field.classList.toggle("answered", this.labels);
-      const typeset = typesetter(run.spec);
-      this.heads = run.spec.layers.flatMap(
-        (layer2, l) => layer2.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
-      );
-      const key = el(
-        "ul",
-        { class: "key", "aria-label": "Heads" },
-        ...this.heads.map(
-          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run.stepsWith(store.now.layer)[layer2] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name2))))
-        )
-      );
-      this.element = el(
-        "section",
-        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
-        el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
-        key
-      );
-    }
-    run;
-    store;
-    circuit;
-    description;
-    ends;
-    element;
-    field = el("div", { class: "field" });
-    chips = el("ol", { class: "chips" });
-    arcs = svg("svg", { class: "arcs", role: "img" });
-    heads;
-    /** Whether every position is there from the beginning, with its answer below it. */
-    labels;
-    scale = 8;
-    room = 600;
-    sizes = WIDE;
-    limit = Infinity;
-    /** Measure the width of a character and of the panel. */
-    measure() {
-      this.scale = characterWidth(this.element);
-      this.room = this.field.parentElement.clientWidth - 6;
-    }
-    draw(position, layer2) {
-      const { run } = this;
-      const i2 = Math.min(position, run.count - 1);
-      const steps = run.stepsWith(layer2);
-      const looks2 = this.heads.map(({ layer: l, head }) => run.look(steps[l], head, i2));
-      const chips = this.layOut(i2, looks2);
-      const focused = this.chips.contains(document.activeElement);
-      const items = [];
-      let before = -1;
-      for (const chip of chips) {
-        if (chip.i > before + 1 && this.gaps(chip.i, i2)) items.push(this.omitted(before, chip));
-        items.push(this.chip(chip, i2));
-        before = chip.i;
-      }
-      this.chips.replaceChildren(...items);
-      if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
-      const width = end(chips) + 4;
-      this.field.style.width = `${width}px`;
-      this.drawArcs(i2, looks2, chips, width, run.layerOf(layer2));
-      if (width <= this.room + 6) return;
-      const { left } = chips.find((chip) => chip.i === i2);
-      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
-    }
-    /** The number of positions that can be shown: those so far and the answer, or all. */
-    total(i2) {
-      return this.labels ? this.run.count : i2 + 2;
-    }
-    /** Whether positions may be omitted before position n. */
-    gaps(n, i2) {
-      return this.labels || n <= i2;
-    }
-    shown(i2, now) {
-      return shortened(this.token(i2, now), this.limit);
-    }
-    token(i2, now) {
-      return i2 > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i2);
-    }
-    /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
-    layOut(i2, looks2) {
-      const { room } = this;
-      this.limit = Infinity;
-      const chosen = new Set(this.labels ? [0, i2, this.run.count - 1] : [i2, i2 + 1]);
-      for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
-      const rule = this.description?.lookup(i2)?.found;
-      if (rule) chosen.add(rule.key);
-      for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE, CLOSE, MEDIUM] : []) {
-        this.sizes = sizes;
-        const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
-        if (end(all) <= room) return this.written(all);
-      }
-      this.sizes = WIDE;
-      let chips = this.placed([...chosen], i2);
-      if (end(chips) > room && this.fold(chosen, i2)) chips = this.placed([...chosen], i2);
-      if (end(chips) > room) {
-        this.sizes = NARROW;
-        chips = this.placed([...chosen], i2);
-        for (const limit of LIMITS) {
-          if (end(chips) <= room) break;
-          this.limit = limit;
-          chips = this.placed([...chosen], i2);
-        }
-      }
-      for (const n of [...chosen].map((k) => k - 1)) {
-        if (n < 0 || chosen.has(n) || n > 0 && !chosen.has(n - 1) || n < this.run.spec.lead && i2 >= this.run.spec.lead) continue;
-        const more = this.placed([...chosen, n], i2);
-        if (end(more) > Math.max(room, end(chips))) continue;
-        chosen.add(n);
-        chips = more;
-      }
-      const { lead } = this.run.spec;
-      const near = Array.from({ length: MOST4 }, (_, k) => this.labels ? [i2 - 1 - k, i2 + 1 + k] : [i2 - 1 - k]).flat();
-      for (const n of [0, ...near.filter((each) => each >= 0 && each < this.total(i2))]) {
-        if (chosen.has(n) || n < (i2 < lead ? 0 : lead)) continue;
-        const more = this.placed([...chosen, n], i2);
-        if (end(more) > room) break;
-        chosen.add(n);
-        chips = more;
-      }
-      return this.written(chips);
-    }
-    /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
-    fold(chosen, i2) {
-      const before = chosen.size;
-      const rule = this.description?.lookup(i2)?.found;
-      for (const n of chosen) if (n < Math.min(i2, this.run.spec.lead) && n !== rule?.key && n !== rule?.value) chosen.delete(n);
-      return chosen.size < before;
-    }
-    written(chips) {
-      this.field.classList.toggle("tight", this.sizes === NARROW);
-      this.field.classList.toggle("medium", this.sizes === MEDIUM);
-      this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
-      return chips;
-    }
-    placed(positions, i2) {
-      const { gap, around, least, arrow, lettering } = this.sizes;
-      const long = (n) => Math.max(this.shown(n, i2).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
-      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i2 && !this.labels ? arrow : 0);
-      const chips = [];
-      let [left, before] = [2, -1];
-      for (const n of positions.sort((a, b) => a - b)) {
-        if (n > before + 1 && this.gaps(n, i2)) left += this.widthOmitted(n - before - 1);
-        chips.push({ i: n, left, width: width(n) });
-        left += width(n) + gap;
-        before = n;
-      }
-      return chips;
-    }
-    widthOmitted(missing) {
-      const { omitted, gap, lettering } = this.sizes;
-      return Math.max(omitted, missing.toLocaleString("en").length * this.scale * lettering + gap);
-    }
-    /** The mark for omitted tokens: in the tokens' own line, so that nobody takes their number for a position. */
-    omitted(before, next) {
-      const missing = next.i - before - 1;
-      const said2 = `${count(missing, "more position")}, not shown`;
-      const number4 = missing.toLocaleString("en");
-      const item = el("li", { class: "omitted", title: said2 });
-      item.append(
-        el("span", { class: "more", "aria-hidden": "true" }, number4, el("br"), "more"),
-        el("span", { class: "said" }, said2)
-      );
-      const width = this.widthOmitted(missing);
-      item.style.left = `${next.left - width}px`;
-      item.style.width = `${width - this.sizes.gap}px`;
-      return item;
-    }
-    chip({ i: i2, left, width }, now) {
-      const { store } = this;
-      const kind2 = this.kind(i2, now);
-      const net = this.circuit && (i2 <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i2) : null;
-      const text = this.token(i2, now);
-      const rule = this.description?.lookup(now)?.found;
-      const looked = rule && (i2 === rule.key || i2 === rule.value) ? ` rule-found hue${this.description.number % 7}` : "";
-      const button2 = el(
-        "button",
-        {
-          type: "button",
-          class: `chip ${kind2} mono${looked}`,
-          "aria-current": i2 === now ? "step" : null,
-          "aria-label": (i2 > now && !this.labels ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
-          "data-position": i2,
-          title: net ?? (this.shown(i2, now) === text ? null : text),
-          click: () => store.set({ i: i2, playing: false })
-        },
-        this.shown(i2, now)
-      );
-      const answered = !this.labels && i2 > now;
-      const item = el("li", {}, button2, el("span", { class: "index" }, answered ? "answer" : String(i2)), this.labels ? this.answerOf(i2, now) : null);
-      if (answered) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
-      item.style.left = `${left}px`;
-      item.style.width = `${width}px`;
-      return item;
-    }
-    kind(i2, now) {
-      const { run } = this;
-      if (i2 === now) return "now";
-      if (this.labels) return this.ends.includes(run.rows.fed(i2)) ? "bos" : "given";
-      if (i2 > now) return "next";
-      return i2 < run.spec.prompt ? "prompt" : run.generated(i2) ? "made" : "bos";
-    }
-    /** The answer of the first output at a position. */
-    answer(i2) {
-      return this.run.rows.cell(this.run.spec.columns[1].name, i2);
-    }
-    answerOf(i2, now) {
-      const { run } = this;
-      const { name: name2 } = run.spec.columns[1];
-      const due = run.wrong(name2, i2);
-      const text = this.answer(i2);
-      const said2 = `${name2}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
-      return el("span", { class: `answer mono${i2 === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said2 }, shortened(text, this.limit));
-    }
-    drawArcs(i2, looks2, chips, width, layer2) {
-      const middle = this.middles(looks2, chips, i2);
-      const here = middle.get(i2);
-      const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
-      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
-      const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
-      const height = LANE * (looks2.length + 0.5) + LOWEST;
-      set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
-      const drawn = looks2.map((look, n) => {
-        const lift = LANE * order2.indexOf(n) + LOWEST;
-        const { label, name: name2, layer: l } = this.heads[n];
-        const top2 = height - lift;
-        const from = here + (n - (looks2.length - 1) / 2) * 5;
-        const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
-        const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer2 ? " chosen" : ""}`,
-          "data-head": label,
-          "data-from": i2,
-          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
-          "data-score": look.uniform ? "" : String(look.score),
-          "data-runner": look.runner < 0 ? "" : look.runner,
-          "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
-          "data-gap": gap
-        });
-        const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
-        const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
-        const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const [start, last2] = [look.sight[0], look.sight[1] - 1];
-        const [low, high] = [start === i2 ? from : edge(start), last2 === i2 ? from : edge(last2)];
-        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top2];
-        if (look.uniform) {
-          group.append(svg("path", { d: `M${low} ${height}V${top2 + 8}Q${low} ${top2} ${low + 8} ${top2}H${high - 8}Q${high} ${top2} ${high} ${top2 + 8}V${height}`, ...dash }));
-          if (start < i2 && i2 < last2) group.append(svg("path", { d: `M${from} ${top2}V${height}`, ...dash }));
-          for (const chip of chips)
-            if (chip.i > start && chip.i < last2 && chip.i !== i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
-        }
-        for (const j of targets) {
-          const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
-          const peak = height - lift / 0.75;
-          if (j === i2) {
-            labels[0] = from;
-            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash }), tip(from + 7, height));
-          } else {
-            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash }), tip(to, height));
-          }
-        }
-        group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
-        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look)}`));
-        return group;
-      });
-      this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
-    }
-    /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
-    middles(looks2, chips, i2) {
-      const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
-      for (const look of looks2)
-        for (const j of look.uniform ? [] : look.sharers) {
-          const next = middle.has(j) || j >= this.run.spec.lead ? void 0 : chips.find((chip) => chip.i > j);
-          if (!next) continue;
-          const before = chips.filter((chip) => chip.i < j).at(-1)?.i ?? -1;
-          if (next.i <= i2) middle.set(j, next.left - this.widthOmitted(next.i - before - 1) / 2 - this.sizes.gap / 2);
-        }
-      return middle;
-    }
-    span(look, i2) {
-      if (look.uniform) return Math.max(i2 - look.sight[0], look.sight[1] - 1 - i2) + 0.5;
-      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i2 - j))) : i2 - look.winner;
-    }
-  };
-  function end(chips) {
-    const last2 = chips.at(-1);
-    return last2.left + last2.width;
-  }
-  function described2(look) {
-    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
-    const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
-    if (look.runner < 0) return `${where}, the only one there is`;
-    const [score, runner] = apart(look.score, look.runnerScore);
-    return `${where}, score ${score}, runner-up ${look.runner} with ${runner}, gap ${digits(look.score - look.runnerScore)}`;
-  }
-  function sample(n) {
-    const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
-    return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);
-  }
-  function tip(x, y) {
-    return svg("path", { class: "tip", d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
-  }
-
-  // src/layers.ts
-  var MOST_NAMED = 12;
-  var Layers = class {
-    constructor(run, store, model = null) {
-      this.run = run;
-      this.store = store;
-      this.model = model;
-      const { layers, labels, loops } = run.spec;
-      this.typeset = typesetter(run.spec);
-      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
-      this.loops = loops.map(([first, last2]) => new Passes(run, store, first, last2));
-      this.outputs = labels ? this.answers() : null;
-      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
-      this.element = el(
-        "section",
-        { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
-        el("ol", { class: "layers" }, ...items, this.outputs?.card)
-      );
-    }
-    run;
-    store;
-    model;
-    element;
-    typeset;
-    /** The embedding, then the layers. */
-    cards;
-    loops;
-    outputs;
-    draw(position, chosen) {
-      const { run } = this;
-      const i2 = Math.min(position, run.count - 1);
-      const layer2 = run.layerOf(chosen);
-      const steps = [-1, ...run.stepsWith(chosen)];
-      this.cards.forEach((card, n) => {
-        mark(card, n - 1 === layer2);
-        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
-        card.wrote.replaceChildren(...this.wrote(steps[n], i2));
-      });
-      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
-      if (!this.outputs) return;
-      mark(this.outputs, layer2 === run.spec.layers.length);
-      this.outputs.wrote.replaceChildren(...this.answered(i2));
-    }
-    /** What the stream contains before the first layer. */
-    embedding() {
-      const wrote = el("p", { class: "wrote" });
-      const button2 = this.button("0", "embedding", () => -1);
-      const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
-      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), wrote);
-      return { card, button: button2, heads: el("ul"), wrote };
-    }
-    /** What is read off the stream after the last layer. */
-    answers() {
-      const wrote = el("p", { class: "wrote" });
-      const button2 = this.button("✓", "outputs", () => this.store.top);
-      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
-      return { card, button: button2, heads: el("ul"), wrote };
-    }
-    button(number4, name2, step) {
-      const click = () => this.store.set({ layer: step() });
-      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number4), name2);
-    }
-    card(l) {
-      const { run, typeset } = this;
-      const layer2 = run.spec.layers[l];
-      const heads = el("ul", { class: "looks" });
-      const wrote = el("p", { class: "wrote" });
-      const button2 = this.button(String(l + 1), layer2.name, () => run.stepsWith(this.store.now.layer)[l]);
-      const weights = el(
-        "div",
-        { class: "weights", hidden: true },
-        ...layer2.heads.map(
-          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score))
-        ),
-        el("pre", { tabindex: 0 }, run.weights[l])
-      );
-      const more = el("button", {
-        type: "button",
-        class: "small",
-        "aria-expanded": "false",
-        "aria-label": `the weights of layer ${l + 1}`,
-        click: () => {
-          weights.hidden = !weights.hidden;
-          set(more, { "aria-expanded": String(!weights.hidden) });
-        }
-      }, "weights");
-      const equations = this.equations(l);
-      const card = el(
-        "li",
-        { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, layer2.source)),
-        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer2.meaning),
-        heads,
-        el("div", { class: "bottom" }, wrote, more),
-        weights
-      );
-      return { card, button: button2, heads, wrote };
-    }
-    /** The equations of the variables that a layer writes, where it has none of its own. */
-    equations(l) {
-      const { model, run } = this;
-      if (!model || run.spec.layers[l].equation) return [];
-      const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-      return written.map(({ name: name2, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name2), ` = ${formula}`));
-    }
-    /** The equation of the positions that a head attends to, where the model has one. */
-    pattern(claim) {
-      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
-    }
-    heads(l, step, i2) {
-      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
-      return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(step, k, i2);
-        const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
-        const named = look.sharers.slice(0, MOST_NAMED).join(", ") + (look.sharers.length > MOST_NAMED ? ", …" : "");
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
-        const token3 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
-        const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
-          fact("score", score, look.score),
-          ...look.runner < 0 ? [] : [
-            fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
-            fact("gap", digits(look.score - look.runnerScore), look.score - look.runnerScore)
-          ]
-        ];
-        const n = before + k;
-        const formula = this.pattern(head.claim);
-        return el(
-          "li",
-          { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
-          sample(n),
-          el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
-          el("span", { class: "where" }, where),
-          token3,
-          ...facts
-        );
-      });
-    }
-    wrote(step, i2) {
-      const { run } = this;
-      const changed = run.spec.subspaces.flatMap(
-        (subspace, n) => run.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * step + 2, i2), i2)))] : []
-      );
-      return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
-    }
-    /** The outputs at a position, each with the result of the comparison. */
-    answered(i2) {
-      const { run } = this;
-      return run.spec.columns.slice(1).map(({ name: name2 }) => {
-        const due = run.wrong(name2, i2);
-        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run.compared(name2, i2) ? el("span", { class: "tick" }, "✓") : null;
-        return el("span", { class: "value" }, name2, " = ", el("b", { class: "mono" }, run.rows.cell(name2, i2)), tick);
-      });
-    }
-  };
-  function mark({ card, button: button2 }, chosen) {
-    card.classList.toggle("chosen", chosen);
-    set(button2, { "aria-pressed": String(chosen) });
-  }
-  function symbol(run, name2) {
-    return typesetter(run.spec)(run.spec.labels ? name2 : symbolOf(name2));
-  }
-  var Passes = class {
-    constructor(run, store, first, last2) {
-      this.run = run;
-      this.store = store;
-      this.first = first;
-      const button2 = (sign2, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign2);
-      this.back = button2("‹", "the pass before", -1);
-      this.on = button2("›", "the next pass", 1);
-      const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
-      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
-    }
-    run;
-    store;
-    first;
-    element;
-    text = el("b", {});
-    back;
-    on;
-    pass = 1;
-    /** step: that of its first layer in the pass that is shown. */
-    draw(step) {
-      const all = this.run.passes(this.first);
-      this.pass = this.run.spec.steps[step][1];
-      this.text.textContent = `pass ${this.pass} of ${all}`;
-      set(this.back, { disabled: this.pass === 1 });
-      set(this.on, { disabled: this.pass === all });
-    }
-    /** Choose another pass, at the layer that is chosen, or the first. */
-    turn(by) {
-      const { steps, loops } = this.run.spec;
-      const [first, last2] = loops.find((loop) => loop[0] === this.first);
-      const layer2 = this.run.layerOf(this.store.now.layer);
-      const wanted = layer2 >= first && layer2 <= last2 ? layer2 : first;
-      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
-    }
-  };
-  function stepNamed(run, step) {
-    if (step < 0) return "the embedding";
-    if (step >= run.steps) return "the outputs";
-    const [layer2, pass] = run.spec.steps[step];
-    return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
-  }
-  var Stream = class {
-    constructor(run, store) {
-      this.run = run;
-      const names = ["the embedding", ...run.spec.steps.map(([layer2], step) => `${stepNamed(run, step)}: ${run.spec.layers[layer2].name}`)];
-      this.choice = el(
-        "select",
-        { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
-        ...names.map((name2, n) => el("option", { value: n - 1 }, name2))
-      );
-      this.raw = el(
-        "button",
-        { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
-        "raw numbers"
-      );
-      this.element = el(
-        "section",
-        { class: "panel stream-panel", "aria-label": "The residual stream" },
-        el("h2", {}, "Residual stream ", this.title),
-        el("div", { class: "tools" }, el("label", {}, "after ", this.choice), this.raw, el("span", { class: "legend" }, "◆ changed by this layer")),
-        this.list
-      );
-    }
-    run;
-    element;
-    title = el("span", {});
-    list = el("ul", { class: "stream" });
-    choice;
-    raw;
-    draw(position, layer2, raw) {
-      const { run } = this;
-      const i2 = Math.min(position, run.count - 1);
-      this.choice.value = String(Math.min(layer2, run.steps - 1));
-      this.title.textContent = `at position ${i2}`;
-      set(this.raw, { "aria-pressed": String(raw) });
-      this.list.replaceChildren(
-        ...run.spec.subspaces.flatMap((subspace, n) => {
-          if (subspace.labels?.length === 0) return [];
-          const value = run.value(n, 2 * layer2 + 2, i2);
-          const changed = run.changed(n, layer2, i2);
-          const empty2 = value.coordinates.every((v) => v === 0);
-          return [
-            el(
-              "li",
-              { class: `${changed ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
-              el("span", { class: "mark" }, changed ? "◆" : ""),
-              el("span", { class: "name", title: subspace.name }, ...symbol(run, subspace.name)),
-              el("span", { class: "mono words" }, words(subspace, value, i2)),
-              raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
-            )
-          ];
-        })
-      );
-    }
-  };
-
-  // src/model.ts
-  var ModelPanel = class {
-    constructor(model, run, store) {
-      this.model = model;
-      this.run = run;
-      this.store = store;
-      const typeset = typesetter(run.spec);
-      const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
-      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
-      this.rows = [...first.querySelectorAll("tbody tr")];
-      this.element = el(
-        "details",
-        { class: "panel model-panel" },
-        el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
-        first,
-        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
-      );
-    }
-    model;
-    run;
-    store;
-    element;
-    rows;
-    /** Mark the variables that a layer writes. */
-    draw(layer2) {
-      const number4 = this.run.layerOf(layer2) + 1;
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number4));
-    }
-    /** The button that chooses the layer which writes a variable. */
-    writer({ layer: layer2, part }) {
-      const name2 = layer2 === 0 ? "embedding" : `layer ${layer2} (${this.run.spec.layers[layer2 - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer2 - 1] ?? -1 }) }, name2);
-    }
-  };
-  function table(caption, headings, rows, typeset) {
-    const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
-    const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
-    const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
-    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
-    return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
-  }
-
-  // src/picture.ts
-  var Picture = class extends Graph {
-    constructor({ name: name2, graph }, buffers, redraw) {
-      super(name2, graph, buffers, redraw);
-      set(this.scroll, { "aria-label": `The ${name2}` });
-    }
-    /** It shows the same at every position. */
-    draw() {
-    }
-  };
-
-  // src/rules.ts
-  var MOST5 = 40;
-  var RulesPanel = class {
-    constructor(description, store) {
-      this.description = description;
-      this.store = store;
-      const { run, rules, tape, number: number4 } = description;
-      const { lead, prompt } = run.spec;
-      if (tape !== null) this.list.append(el("li", {}, this.token(0)));
-      for (const rule of rules) {
-        const item = el("li", { class: "prompt-rule", "data-rule": rule.wanted }, this.token(rule.key), this.token(rule.value));
-        this.items.set(rule, item);
-        this.list.append(item);
-      }
-      const symbols = Array.from({ length: Math.min(prompt - lead, MOST5) }, (_, n) => this.token(lead + n));
-      const more = prompt - lead - symbols.length;
-      this.list.append(el("li", { class: "prompt-word" }, ...symbols, more > 0 ? el("span", { class: "meaning" }, `and ${more} more`) : null, this.token(prompt)));
-      set(this.said, { class: `lookup hue${number4 % 7}` });
-      const told = `${count(rules.length, "rule")} in ${count(lead, "token")}, then the input`;
-      this.element = el(
-        "section",
-        { class: "panel rules-panel", "aria-label": "The machine in the prompt" },
-        el("h2", {}, "The machine in the prompt ", el("span", { class: "check" }, told)),
-        this.list,
-        this.said
-      );
-    }
-    description;
-    store;
-    element;
-    list = el("ol", { class: "prompt-rules", tabindex: 0, "aria-label": "The prompt" });
-    said = el("p", { class: "lookup" });
-    tokens = /* @__PURE__ */ new Map();
-    items = /* @__PURE__ */ new Map();
-    draw(position) {
-      const { description } = this;
-      const i2 = Math.min(position, description.run.count - 1);
-      const lookup = description.lookup(i2);
-      const seen = new Set(lookup && !lookup.look.uniform ? lookup.look.sharers : []);
-      for (const [n, token3] of this.tokens) {
-        token3.classList.toggle("now", n === i2);
-        set(token3, { "aria-current": n === i2 ? "step" : null });
-      }
-      for (const [rule, item] of this.items) {
-        item.classList.toggle("found", lookup?.found === rule);
-        item.classList.toggle("shared", lookup?.found !== rule && seen.has(rule.value));
-        item.classList.add(`hue${description.number % 7}`);
-      }
-      this.show(lookup, i2);
-      this.said.replaceChildren(...this.says(lookup));
-    }
-    token(i2) {
-      const text = this.description.run.rows.fed(i2);
-      const kind2 = i2 >= this.description.run.spec.lead ? "symbol" : "";
-      const act = () => this.store.set({ i: i2, playing: false });
-      const button2 = el("button", { type: "button", class: `prompt-token mono ${kind2}`, "data-token": i2, "aria-label": `position ${i2}: ${text}`, title: `position ${i2}`, click: act }, text);
-      this.tokens.set(i2, button2);
-      return button2;
-    }
-    says(lookup) {
-      const { label, number: number4 } = this.description;
-      if (!lookup) return ["The machine has no state yet: no rule is looked up."];
-      return [sample(number4), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
-    }
-    /** Bring what is marked into view, in the list alone: the page stays where it is. */
-    show(lookup, i2) {
-      const marked = (lookup?.found && this.items.get(lookup.found)) ?? this.tokens.get(i2);
-      if (!marked) return;
-      const [box, view2] = [marked.getBoundingClientRect(), this.list.getBoundingClientRect()];
-      if (box.top < view2.top) this.list.scrollTop -= view2.top - box.top + 8;
-      else if (box.bottom > view2.bottom) this.list.scrollTop += box.bottom - view2.bottom + 8;
     }
   };
 
@@ -26495,13 +25214,13 @@
         throw error;
       }
     };
-    const repeated = (n, { states, nexts, times: times2, until, again }) => {
+    const repeated = (n, { states, nexts, times: times3, until, again }) => {
       const seen = /* @__PURE__ */ new Set();
       let number4 = 1;
-      while (number4 !== passes.get(n) && number4 !== times2 && !ends(until === null ? null : done[until])) {
+      while (number4 !== passes.get(n) && number4 !== times3 && !ends(until === null ? null : done[until])) {
         const handed = nexts.map((next) => done[next]);
         const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
-        if (times2 === null && (seen.has(key) || number4 === MOST_PASSES)) {
+        if (times3 === null && (seen.has(key) || number4 === MOST_PASSES)) {
           const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES)} passes are made`;
           throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
         }
@@ -26616,11 +25335,11 @@
   }
   function combined(node) {
     const [left, right] = node.arguments;
-    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry) => !entry));
+    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry2) => !entry2));
     const both = node.function === "and" ? (a, b) => a && b : (a, b) => a || b;
     return (done) => {
       const other = done[right];
-      return done[left].map((row, i2) => row.map((entry, j) => both(entry, other[i2][j])));
+      return done[left].map((row, i2) => row.map((entry2, j) => both(entry2, other[i2][j])));
     };
   }
   function aggregated(node) {
@@ -26629,7 +25348,7 @@
     return (done) => {
       const candidates = done[values];
       const taken = (row, query) => {
-        const places = row.flatMap((entry, j) => entry ? [j] : []);
+        const places = row.flatMap((entry2, j) => entry2 ? [j] : []);
         if (!places.length) return otherwise;
         if (places.length > 1 && !averaged(candidates)) {
           const what = typeof candidates[0] === "string" ? "texts" : "truth values";
@@ -26662,6 +25381,2390 @@
     const made = rows.flatMap((row, n) => kinds[n] === "loop" ? [[n, row]] : []);
     return { letters: letters2, values, selected: selected3, texts: texts(values), passes: new Map(made) };
   }
+
+  // src/live/document.ts
+  function shelved(columns, { at }) {
+    return at < 0 ? columns[-1 - at] : null;
+  }
+
+  // src/live/overflow.ts
+  var MOST_POSITIONS = 2 ** 31;
+
+  // src/live/dense.ts
+  var ONE = Float64Array.of(1);
+
+  // src/live/python.ts
+  function repr(value) {
+    return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function special(value) {
+    if (Object.is(value, -0)) return "-0";
+    if (Number.isNaN(value)) return "nan";
+    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
+  }
+  function pointed(text, most, short = false) {
+    const [mantissa, power2] = text.split("e");
+    const exponent = Number(power2);
+    const sign2 = mantissa.startsWith("-") ? "-" : "";
+    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
+    if (exponent < -4 || exponent >= most) {
+      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign2}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+    }
+    if (exponent < 0) return `${sign2}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    digits2 = digits2.padEnd(exponent + 1, "0");
+    const rest = digits2.slice(exponent + 1);
+    return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+  }
+
+  // src/broken/cause.ts
+  var SLACK = 8 * Number.EPSILON;
+
+  // src/live/worker.ts
+  function ordered(order2, worker, progress) {
+    const stop = () => worker.terminate();
+    const finished = new Promise((resolve, reject) => {
+      worker.addEventListener("message", ({ data }) => {
+        if ("done" in data) return progress(data.done);
+        stop();
+        if ("finished" in data) resolve(data.finished);
+        else reject("refused" in data ? new Refused2(data.refused) : new Error(data.broken));
+      });
+      worker.addEventListener("error", (event) => {
+        stop();
+        reject(new Error(event.message || "this browser starts no worker here"));
+      });
+    });
+    worker.postMessage(order2);
+    return { finished, stop };
+  }
+  function weightsOf({ decoder }, buffers) {
+    if (decoder.none !== void 0) throw new Error(decoder.none);
+    return decoderOf(decoder, buffers);
+  }
+
+  // src/live/rerun.ts
+  var Rerun = class {
+    /** worker: starts a worker that serves orders. */
+    constructor(data, buffers, worker, broken) {
+      this.data = data;
+      this.buffers = buffers;
+      this.worker = worker;
+      this.broken = broken;
+    }
+    data;
+    buffers;
+    worker;
+    broken;
+    weights = null;
+    /** Why the page cannot run its weights; null if it can. */
+    static refusal({ runs: runs2 }) {
+      for (const { decoder, dtype } of runs2) {
+        if (decoder.none !== void 0) return decoder.none;
+        if (dtype !== "float64") return `this run was computed in ${dtype}, and the page computes in float64`;
+      }
+      return null;
+    }
+    /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+    begin(word, text, maxSteps, progress) {
+      const { data, buffers } = this;
+      this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+      const runs2 = data.runs.map((spec, n) => {
+        const { decoder: right, about } = this.weights[n];
+        return { spec, decoder: this.broken?.current ?? right, right, about };
+      });
+      const begun = performance.now();
+      const running = ordered({ runs: runs2, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
+      const finished = running.finished.then(({ runs: runs3, columns }) => {
+        const positions = count(runs3.reduce((sum, run2) => sum + run2.count, 0), "position");
+        const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
+        const said2 = runs3.map((run2) => (runs3.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs: runs3, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
+      });
+      return { finished, stop: () => running.stop() };
+    }
+  };
+  function compared(run2) {
+    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
+    const cells = `${count(compared2, "cell")} compared with the ${reference}`;
+    return agrees2 ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence.position}`;
+  }
+  function gatesOf({ circuit, runs: runs2, box }, buffers) {
+    if (!circuit || !box.circuit) return null;
+    const found = new Circuit(circuit, buffers);
+    const nets = Array.from({ length: found.size - circuit.inputs }, (_, n) => circuit.inputs + n);
+    return {
+      inputs: circuit.inputs,
+      gates: nets.map((net) => ({ table: found.table(net), operands: found.operands(net), kind: found.kind(net).replace(/^table /, "") })),
+      nets: circuit.nets,
+      outputs: circuit.outputs.map(([, net]) => net),
+      buses: box.circuit.outputs,
+      encoding: box.circuit.encoding,
+      names: runs2[0].live.readout[runs2[0].columns.findIndex(({ name: name2 }) => name2 === "gate")]?.names ?? {}
+    };
+  }
+
+  // src/broken/address.ts
+  var SET2 = "set=";
+  var parts = () => location.hash.slice(1).split("&").filter(Boolean);
+  function changesInAddress() {
+    return keptInAddress().map((part) => decoded(part.slice(SET2.length)));
+  }
+  function keptInAddress() {
+    return parts().filter((part) => part.startsWith(SET2));
+  }
+  function keepInAddress(changes) {
+    const others = parts().filter((part) => !part.startsWith(SET2));
+    try {
+      history.replaceState(null, "", `#${[...others, ...changes.map((text) => SET2 + encoded(text))].join("&")}`);
+    } catch {
+    }
+  }
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      throw new Refused2(`the address says set=${text}, which is not encoded as addresses are: write % as %25`);
+    }
+  }
+  function encoded(text) {
+    return encodeURIComponent(text).replace(/%(5B|5D|2C|3D|2F|3A)/gi, decodeURIComponent);
+  }
+
+  // src/broken/weights.ts
+  function matricesOf(decoder) {
+    const found = /* @__PURE__ */ new Map();
+    const norm = (path, part) => {
+      if (part) found.set(`${path}.gain`, part.gain).set(`${path}.bias`, part.bias);
+    };
+    found.set("token_embedding", decoder.tokens).set("position_embedding", decoder.place);
+    if (decoder.table) found.set("position_table", decoder.table);
+    found.set("unembedding", decoder.unembedding).set("unembedding_bias", decoder.unembeddingBias);
+    decoder.layers.forEach(({ attentionNorm, feedForwardNorm }, n) => {
+      norm(`layers.${n + 1}.attention_norm`, attentionNorm);
+      norm(`layers.${n + 1}.feed_forward_norm`, feedForwardNorm);
+    });
+    norm("norm", decoder.norm);
+    decoder.layers.forEach(({ heads, feedForward: part }, n) => {
+      heads.forEach((head, k) => {
+        for (const name2 of ["query", "key", "value", "output"]) found.set(`layers.${n + 1}.heads.${k}.${name2}`, head[name2]);
+      });
+      if (!part) return;
+      const path = `layers.${n + 1}.feed_forward`;
+      found.set(`${path}.input`, part.input).set(`${path}.input_bias`, part.inputBias).set(`${path}.output`, part.output).set(`${path}.output_bias`, part.outputBias);
+    });
+    decoder.loops.forEach(({ until }, n) => until && found.set(`loops.${n + 1}.until`, until));
+    return found;
+  }
+  function changed(decoder, changes) {
+    const copy = structuredClone(decoder);
+    const matrices = matricesOf(copy);
+    for (const { path, row, column: column2, value } of changes) put(matrices.get(path), row, column2, value);
+    return copy;
+  }
+  function entry(matrix, row, column2) {
+    const n = placeOf(matrix, row, column2);
+    return matrix.rows[n] === row && matrix.columns[n] === column2 ? matrix.values[n] : 0;
+  }
+  function placeOf({ rows, columns }, row, column2) {
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (rows[middle] < row || rows[middle] === row && columns[middle] < column2) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  function put(matrix, row, column2, value) {
+    const n = placeOf(matrix, row, column2);
+    const there = matrix.rows[n] === row && matrix.columns[n] === column2;
+    const end2 = n + Number(there);
+    const own = value === 0 ? [] : [value];
+    const spliced = (array, made, middle) => made([...array.subarray(0, n), ...middle, ...array.subarray(end2)]);
+    matrix.values = spliced(matrix.values, (numbers) => Float64Array.from(numbers), own);
+    matrix.rows = spliced(matrix.rows, (numbers) => Int32Array.from(numbers), own.length ? [row] : []);
+    matrix.columns = spliced(matrix.columns, (numbers) => Int32Array.from(numbers), own.length ? [column2] : []);
+  }
+  function axesOf(decoder, path) {
+    const matrices = matricesOf(decoder);
+    const matrix = matrices.get(path);
+    if (!matrix) throw new Refused2(unknown(path, [...matrices.keys()]));
+    const axis = (noun, size, names = []) => ({ noun, size, names });
+    const { height, width } = matrix;
+    const parts3 = path.split(".");
+    const inner = parts3.at(-2) === "feed_forward" ? "hidden unit" : "component";
+    const stream = axis("direction", decoder.width, decoder.names.directions);
+    const one = axis("column", 1);
+    const answers = () => axis("answer", height, answered(decoder));
+    const outer = {
+      token_embedding: () => [stream, axis("token", width, decoder.vocabulary)],
+      position_embedding: () => [stream, axis("position feature", width, decoder.features)],
+      position_table: () => [stream, axis("position", width)],
+      unembedding: () => [answers(), stream],
+      unembedding_bias: () => [answers(), one]
+    };
+    const inside = {
+      gain: () => [stream, one],
+      bias: () => [stream, one],
+      until: () => [axis("row", height), stream],
+      input_bias: () => [axis(inner, height), one],
+      output_bias: () => [stream, one],
+      output: () => [stream, axis(inner, width)]
+    };
+    const known = (parts3.length === 1 ? outer : inside)[parts3.at(-1)];
+    return known ? known() : [axis(inner, height), stream];
+  }
+  var CHANGE = /^\s*([\w.]+)\s*\[(.*)\]\s*=([^=\]]*)$/su;
+  var NUMBER = /^[-+]?(?:(\d+)\s*\/\s*(\d+)|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)$/;
+  function readChange(decoder, text, layer2 = 0) {
+    const match = CHANGE.exec(text);
+    const example = firstChange(decoder, layer2);
+    if (!match) {
+      const write = `write for example ${quoted(example)}`;
+      if (/^[^[\]]*@\s*\d+/.test(text)) throw new Refused2(`${quoted(text)} sets a variable of a run, which is 'tm2tfr intervene --set', and a weight is changed here: ${write}`);
+      throw new Refused2(`${quoted(text)} does not say which weight gets which value: ${write}`);
+    }
+    const value = numberOf(match[3].trim());
+    if (value === null) throw new Refused2(`${quoted(text)}: ${quoted(match[3].trim())} is not a finite number: write for example -1, 0.5 or 1/2`);
+    try {
+      const path = pathOf(decoder, match[1], layer2);
+      const [row, column2] = placesOf(axesOf(decoder, path), match[2]);
+      return { path, row, column: column2, value };
+    } catch (error) {
+      if (error instanceof Refused2) throw new Refused2(`${quoted(text)}: ${error.message}`);
+      throw error;
+    }
+  }
+  function pathOf(decoder, path, layer2) {
+    if (!layer2 || path.startsWith("layers.")) return path;
+    const known = matricesOf(decoder);
+    const own = `layers.${layer2}.${path}`;
+    const ofHead = `layers.${layer2}.heads.0.${path}`;
+    if (!known.has(own) && decoder.layers[layer2 - 1].heads.length === 1 && known.has(ofHead)) return ofHead;
+    return known.has(own) || !known.has(path) ? own : path;
+  }
+  function numberOf(text) {
+    const match = NUMBER.exec(text.replace("−", "-"));
+    if (!match) return null;
+    const sign2 = match[0].startsWith("-") ? -1 : 1;
+    const value = match[2] === void 0 ? Number(match[0]) : sign2 * Number(match[1]) / Number(match[2]);
+    return Number.isFinite(value) ? value + 0 : null;
+  }
+  function placesOf([rows, columns], text) {
+    if (rows.size === 1 || columns.size === 1) {
+      const short = columns.size === 1;
+      try {
+        const number4 = read2(short ? rows : columns, text.trim());
+        return short ? [number4, 0] : [0, number4];
+      } catch (error) {
+        if (!text.includes(",")) throw error;
+      }
+    }
+    const halves = halvesOf(text);
+    const errors = [];
+    for (const [first, second] of halves)
+      for (const [row, column2] of [[first, second], [second, first]]) {
+        try {
+          return [read2(rows, row), read2(columns, column2)];
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+    if (!errors.length) throw new Refused2(`it names one place in brackets: give a ${rows.noun} and a ${columns.noun}, with a comma between`);
+    const swap = columns.names.length && !rows.names.length && !/^\d+$/.test(halves[0][0]);
+    throw errors[swap ? 1 : 0];
+  }
+  function read2({ noun, size, names }, text) {
+    const named = names.indexOf(text);
+    if (named >= 0) return named;
+    const most = size > 1 ? `a number from 0 to ${thousands(size - 1)}` : "the number 0";
+    if (/^\d+$/.test(text)) {
+      const number4 = Number(text);
+      if (number4 < size) return number4;
+      throw new Refused2(`there is no ${noun} ${number4}: use ${most}`);
+    }
+    if (!names.length) throw new Refused2(`${quoted(text)} is not a ${noun}: use ${most}`);
+    const [close] = near(text, names, 1);
+    const meant2 = close === void 0 ? "" : ` (did you mean ${quoted(close)}?)`;
+    throw new Refused2(`no ${noun} is called ${quoted(visible(text))}${meant2}: use a name that the listing shows, or ${most}`);
+  }
+  function halvesOf(text) {
+    let depth = 0;
+    const [outer, inner] = [[], []];
+    for (let n = 0; n < text.length; n++) {
+      depth += Number("[(".includes(text[n])) - Number("])".includes(text[n]));
+      if (text[n] === ",") (depth ? inner : outer).push(n);
+    }
+    return [...outer, ...inner].map((n) => [text.slice(0, n).trim(), text.slice(n + 1).trim()]);
+  }
+  function unknown(path, known) {
+    let owner = path;
+    while (owner && !known.some((each) => each.startsWith(`${owner}.`))) owner = owner.slice(0, Math.max(0, owner.lastIndexOf(".")));
+    const inside = owner.includes(".") ? known.filter((each) => each.startsWith(`${owner}.`)) : [];
+    let found = near(path, inside.length ? inside : known, 3);
+    if (!found.length) found = inside.slice(0, 3);
+    const remedy = found.length ? `use ${found.map(quoted).join(" or ")}` : `use a path such as ${known[0]}`;
+    return `no weight matrix is called ${quoted(path)}: ${remedy}; layers count from 1, heads of a layer from 0`;
+  }
+  function near(text, names, most) {
+    const rated = names.map((name2) => [distance(text.slice(0, 80), name2.slice(0, 80)) / Math.max(text.length, name2.length, 1), name2]);
+    return rated.filter(([far]) => far <= 0.5).sort(([a], [b]) => a - b).slice(0, most).map(([, name2]) => name2);
+  }
+  function distance(a, b) {
+    let row = Array.from({ length: b.length + 1 }, (_, n) => n);
+    for (let i2 = 1; i2 <= a.length; i2++) {
+      const next = [i2];
+      for (let j = 1; j <= b.length; j++) next.push(Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + Number(a[i2 - 1] !== b[j - 1])));
+      row = next;
+    }
+    return row[b.length];
+  }
+  function placeNames(decoder, { path, row, column: column2 }) {
+    const [rows, columns] = axesOf(decoder, path);
+    return [rows.names[row] ?? String(row), columns.names[column2] ?? String(column2)];
+  }
+  function placeText(decoder, change, layer2 = 0) {
+    const own = `layers.${layer2}.`;
+    const path = layer2 && change.path.startsWith(own) ? change.path.slice(own.length) : change.path;
+    return `${path}[${placeNames(decoder, change).join(", ")}]`;
+  }
+  function weightText(value) {
+    for (const below of [2, 4, 8, 16, 32, 64]) if (!Number.isInteger(value) && Number.isInteger(value * below) && Math.abs(value * below) < 1e6) return `${value * below}/${below}`;
+    return String(value);
+  }
+  function firstChange(decoder, layer2) {
+    const found = [...matricesOf(decoder)].filter(([path2, { values: values2 }]) => values2.length && (!layer2 || path2.startsWith(`layers.${layer2}.`)));
+    const chosen = found.find(([path2]) => path2.endsWith("query")) ?? found[0];
+    if (!chosen) return "unembedding_bias[0] = 1";
+    const [path, { rows, columns, values }] = chosen;
+    const change = { path, row: rows[0], column: columns[0], value: -values[0] };
+    return `${placeText(decoder, change, layer2)} = ${weightText(change.value)}`;
+  }
+  function pythonOf(decoder, change) {
+    const axes = axesOf(decoder, change.path);
+    const names = [change.row, change.column].map((n, k) => axes[k].names.length ? quoted(axes[k].names[n]) : String(n));
+    return `decoder = tm2tfr.with_weight(decoder, "${change.path}", ${names.join(", ")}, ${String(change.value)})`;
+  }
+
+  // src/broken/file.ts
+  var NAMES2 = { F64: "float64", I64: "int64" };
+  async function weightFile(about, decoder) {
+    const tensors = tensorsOf(decoder, JSON.parse(about).sparse);
+    const digest = await digestOf(about, tensors);
+    const metadata = `${about.slice(0, -1)}, "digest": "${digest}"}`;
+    const order2 = [...tensors].sort(([a, x], [b, y]) => x.dtype === y.dtype ? compare3(a, b) : x.dtype === "I64" ? -1 : 1);
+    let end2 = 0;
+    const entries = order2.map(([name2, { dtype, shape, bytes }]) => {
+      const start = end2;
+      end2 += bytes.length;
+      return `${JSON.stringify(name2)}:{"dtype":"${dtype}","shape":[${shape.join(",")}],"data_offsets":[${start},${end2}]}`;
+    });
+    let header = `{"__metadata__":{"tm2tfr":${JSON.stringify(metadata)}}${entries.map((each) => `,${each}`).join("")}}`;
+    header += " ".repeat((8 - header.length % 8) % 8);
+    const size = new Uint8Array(8);
+    new DataView(size.buffer).setBigUint64(0, BigInt(header.length), true);
+    return joined([size, new TextEncoder().encode(header), ...order2.map(([, { bytes }]) => bytes)]);
+  }
+  function tensorsOf(decoder, sparse) {
+    const found = /* @__PURE__ */ new Map();
+    for (const [path, matrix] of matricesOf(decoder)) {
+      if (!Object.hasOwn(sparse, path)) {
+        found.set(path, { dtype: "F64", shape: [matrix.height, matrix.width], bytes: bytesOf2(dense(matrix)) });
+        continue;
+      }
+      for (const part of ["rows", "columns"]) found.set(`${path}.${part}`, { dtype: "I64", shape: [matrix[part].length], bytes: bytesOf2(BigInt64Array.from(matrix[part], BigInt)) });
+      found.set(`${path}.values`, { dtype: "F64", shape: [matrix.values.length], bytes: bytesOf2(matrix.values.slice()) });
+    }
+    return found;
+  }
+  function dense({ height, width, rows, columns, values }) {
+    const found = new Float64Array(height * width);
+    values.forEach((value, n) => found[rows[n] * width + columns[n]] = value);
+    return found;
+  }
+  var bytesOf2 = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  async function digestOf(about, tensors) {
+    const encoder = new TextEncoder();
+    const parts3 = [encoder.encode(sorted(about))];
+    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare3(a, b))) parts3.push(encoder.encode(`
+${name2} ${NAMES2[dtype]} ${shape.join(" ")}
+`), bytes);
+    if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
+    const hash = await crypto.subtle.digest("SHA-256", joined(parts3));
+    return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  function joined(parts3) {
+    const found = new Uint8Array(parts3.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const part of parts3) {
+      found.set(part, at);
+      at += part.length;
+    }
+    return found;
+  }
+  function compare3(a, b) {
+    const [x, y] = [[...a], [...b]];
+    const n = x.findIndex((sign2, k) => sign2 !== y[k]);
+    if (n < 0) return x.length - y.length;
+    return n >= y.length ? 1 : x[n].codePointAt(0) - y[n].codePointAt(0);
+  }
+  var TOKEN2 = /\s*(?:("(?:[^"\\]|\\.)*")|([-\w.+]+)|([[\]{},:]))/gy;
+  function sorted(json) {
+    const tokens = [...json.matchAll(TOKEN2)].map((match) => match[1] ?? match[2] ?? match[3]);
+    let at = 0;
+    const value = () => {
+      const token3 = tokens[at++];
+      if (token3 !== "{" && token3 !== "[") return token3;
+      const [close, parts3] = [token3 === "{" ? "}" : "]", []];
+      while (tokens[at] !== close) {
+        const key = token3 === "{" ? tokens[at] : "";
+        if (key) at += 2;
+        parts3.push([key, value()]);
+        if (tokens[at] === ",") at++;
+      }
+      at++;
+      if (token3 === "[") return `[${parts3.map(([, each]) => each).join(",")}]`;
+      const named = parts3.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
+      return `{${named.sort(([a], [b]) => compare3(a, b)).map(([, each]) => each).join(",")}}`;
+    };
+    return value();
+  }
+
+  // src/broken/broken.ts
+  var Broken = class _Broken {
+    constructor(name2, spec, buffers, address) {
+      this.name = name2;
+      this.buffers = buffers;
+      this.address = address;
+      this.spec = spec.decoder;
+      this.right = weightsOf(spec, buffers);
+      this.about = aboutOf(spec.decoder, buffers);
+      this.current = this.listed = this.right;
+    }
+    name;
+    buffers;
+    address;
+    /** The weights as they came. */
+    right;
+    about;
+    changes = [];
+    /** The weights with all changes. */
+    current;
+    /** The weights with all changes but those to 0, so that a listing still has their terms. */
+    listed;
+    /** The layers whose weights are open: 0 is the embedding, one more than the last the unembedding. */
+    open = /* @__PURE__ */ new Set();
+    /** Runs the weights as they are. */
+    start = () => {
+    };
+    /** Opens the weights of the chosen layer, as a view says it. */
+    invite = () => {
+    };
+    /** What is said of the last run, and whether it is bad news; whether one is going on; whether the present weights have not been run. */
+    news = { text: "", bad: false, running: false, stale: false };
+    views = [];
+    spec;
+    /** The weights of a page of one run, if the page can run them. */
+    static of(data, buffers, address = false) {
+      return data.runs.length > 1 || Rerun.refusal(data) !== null ? null : new _Broken(data.box.name, data.runs[0], buffers, address);
+    }
+    /** Tell these views of every change, and those of an earlier run no more. */
+    watched(views) {
+      this.views = views;
+    }
+    /** Tell these views as well. */
+    watches(...views) {
+      this.views.push(...views);
+    }
+    /** Change a weight, as it is written in the card of a layer. Throws `Refused`. */
+    write(text, layer2) {
+      this.set(readChange(this.right, text, layer2));
+    }
+    set(change) {
+      const others = this.changes.filter((each) => !same(each, change));
+      this.update(change.value === this.old(change) ? others : [...others, change]);
+    }
+    undo(change) {
+      this.update(this.changes.filter((each) => !same(each, change)));
+    }
+    /** Forget all changes. */
+    clear() {
+      if (this.changes.length) this.update([]);
+      this.news = { text: "", bad: false, running: false, stale: false };
+      this.told();
+    }
+    /** The value that a weight had. */
+    old({ path, row, column: column2 }) {
+      return entry(matricesOf(this.right).get(path), row, column2);
+    }
+    /** The change of a weight; undefined if it is as it was. */
+    changeOf(weight) {
+      return this.changes.find((each) => same(each, weight));
+    }
+    /** Say what came of a run. */
+    say(text, bad = false) {
+      this.news = { ...this.news, text, bad };
+      this.told();
+    }
+    running(on) {
+      this.news = { ...this.news, running: on, stale: on ? false : this.news.stale };
+      this.told();
+    }
+    /** The lines that do the same in Python. */
+    get python() {
+      const lines2 = this.changes.map((change) => pythonOf(this.right, change));
+      return ["import tm2tfr", "", `decoder = tm2tfr.compile(${JSON.stringify(this.name)})  # or the weights that this page shows`, ...lines2, ""].join("\n");
+    }
+    /** The options that do the same on the command line. */
+    get command() {
+      return this.changes.map((change) => `--set '${this.said(change)}'`).join(" ");
+    }
+    said(change) {
+      return `${placeText(this.right, change).replace(", ", ",")}=${weightText(change.value)}`;
+    }
+    /** The changed weights as a weight file, and its name. */
+    async file() {
+      return [await weightFile(textAt(this.buffers, this.spec.about), this.current), `${this.name.replace(/[^\w.-]+/g, "-") || "weights"}-changed.safetensors`];
+    }
+    /** Make the changes that the address says: `#set=layers.4.heads.0.query[h,1]=-1`. Returns whether there are any, and throws `Refused`. */
+    fromAddress() {
+      const texts = changesInAddress();
+      const changes = texts.map((text) => readChange(this.right, text)).filter((change) => change.value !== this.old(change));
+      if (changes.map((change) => this.said(change)).join() === this.changes.map((change) => this.said(change)).join()) return false;
+      this.update(changes);
+      return true;
+    }
+    update(changes) {
+      this.changes = changes;
+      this.current = changes.length ? changed(this.right, changes) : this.right;
+      this.listed = changes.some(({ value }) => value === 0) ? changed(this.right, changes.filter(({ value }) => value !== 0)) : this.current;
+      this.news = { ...this.news, text: "", bad: false, stale: true };
+      if (this.address) keepInAddress(changes.map((change) => this.said(change)));
+      this.told();
+    }
+    told() {
+      for (const view2 of this.views) view2();
+    }
+  };
+  var same = (a, b) => a.path === b.path && a.row === b.row && a.column === b.column;
+
+  // src/live/inputs.ts
+  var NEAR = 60;
+  var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
+  var SEPARATORS = /\s*[+*,]\s*/;
+  var NUMBER2 = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
+  var MOST_NAMED = 8;
+  var BLOCK_BYTES = 64;
+  function wordOf(box, text) {
+    if (box.tokens) return labelledWord(box, box.tokens, text);
+    const signs = [...text];
+    if (box.circuit) return [...bitsOf(box, text)];
+    if (box.alphabet) checkSymbols(box, box.alphabet, signs);
+    return signs;
+  }
+  function checkSymbols({ name: name2, blank }, alphabet, signs) {
+    const known = new Set(alphabet);
+    const first = signs.findIndex((sign2) => !known.has(sign2));
+    if (first < 0) return;
+    const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
+    const shown3 = near2.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
+    const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
+    const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
+    const why = signs[first] === blank ? " (it is the blank)" : "";
+    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+  ${shown3}
+  ${marks2}`);
+  }
+  function tokensOf(text) {
+    if (text.startsWith("[")) {
+      try {
+        const found = JSON.parse(text);
+        if (Array.isArray(found) && found.length && found.every((token3) => ["string", "number"].includes(typeof token3))) return found.map(String);
+      } catch {
+      }
+    }
+    return [...text];
+  }
+  function labelledWord({ name: name2, most }, { before, after, alphabet, about }, text) {
+    const word = tokensOf(text);
+    if (about && !word.length) throw new Refused2(about.empty);
+    const wrong = about ? word.findIndex((token3) => !alphabet.includes(token3)) : -1;
+    if (about && wrong >= 0) {
+      const [start, middle, end2] = about.unknown;
+      throw new Refused2(`${start}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
+    }
+    const many = before.length + word.length + after.length;
+    if (many > most) throw new Refused2(`${name2}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+    return word;
+  }
+  function bitsOf({ name: name2, circuit }, text) {
+    const { inputs, encoding, buses } = circuit;
+    const bits2 = text.trim();
+    const refused2 = (what, remedy) => new Refused2(`input of ${name2}: ${what}: ${remedy}`);
+    const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
+    const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
+    if (bits2.length === inputs && /^[01]*$/.test(bits2)) return bits2;
+    if (encoding) return padded(text);
+    if (/^[01]*$/.test(bits2)) throw refused2(`${counted(bits2.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
+    const parts3 = bits2.split(SEPARATORS);
+    if (parts3.length !== buses.length) throw refused2(`${counted(parts3.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const found = new Array(inputs).fill("0");
+    buses.forEach((bus, n) => {
+      const part = parts3[n];
+      const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
+      const number4 = NUMBER2.exec(part);
+      if (!number4) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
+      const digits2 = number4[1] ? `0x${number4[1]}` : number4[2] ? `0b${number4[2]}` : number4[3];
+      const value = BigInt(digits2);
+      const width = bus.bits.length;
+      if (value >> BigInt(width)) throw refused2(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
+      bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
+    });
+    return found.join("");
+  }
+  function bytesOf3(text) {
+    const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
+    if (digits2 === void 0) return new TextEncoder().encode(text);
+    if (digits2.length % 2) {
+      const own = Array.from(text.slice(0, 4), (sign2) => sign2.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const shown3 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+      const what = `${shown3} has ${counted(digits2.length, "digit")} after 0x`;
+      throw new Refused2(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
+    }
+    return Uint8Array.from(digits2.match(/../g), (pair2) => parseInt(pair2, 16));
+  }
+  function padded(text) {
+    const message = bytesOf3(text);
+    const most = BLOCK_BYTES - 9;
+    if (message.length > most) {
+      const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
+      throw new Refused2(`input: ${what}: shorten it; a longer text would need a circuit of more blocks`);
+    }
+    const block = new Uint8Array(BLOCK_BYTES);
+    block.set(message);
+    block[message.length] = 128;
+    new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
+    return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
+  }
+
+  // src/bits.ts
+  var MOST2 = 120;
+  var FEW = 40;
+  var MOST_OUTPUTS = 64;
+  var BitsPanel = class {
+    constructor(bits2, store) {
+      this.bits = bits2;
+      this.store = store;
+      [this.circuit, this.run] = [bits2.circuit, bits2.run];
+      this.heads = this.run.spec.layers.flatMap((layer2, l) => layer2.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
+      const { inputs } = this.circuit.spec;
+      this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
+      this.element = el(
+        "section",
+        { class: "panel bits-panel", "aria-label": "The bits" },
+        el("h2", {}, "The bits ", el("span", { class: "check" }, `${count(inputs, "input")}, then ${count(this.circuit.size - inputs, "gate")}`)),
+        this.cells,
+        this.more,
+        this.story,
+        this.outputs,
+        this.result
+      );
+    }
+    bits;
+    store;
+    element;
+    circuit;
+    run;
+    cells = el("ol", { class: "bits" });
+    more = el("p", { class: "meaning" });
+    story = el("p", { class: "story", "aria-live": "polite" });
+    outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
+    result = el("p", { class: "result" });
+    heads;
+    /** It has nothing to measure: its lines break where they have to. */
+    measure() {
+    }
+    draw(position, playing) {
+      const { run: run2 } = this;
+      set(this.story, { "aria-live": playing ? "off" : "polite" });
+      const i2 = Math.min(position, run2.count - 1);
+      this.drawBits(i2);
+      this.story.replaceChildren(...this.happens(i2));
+      this.drawOutputs(i2);
+      this.result.textContent = i2 === run2.count - 1 ? this.ending() : "";
+    }
+    drawBits(i2) {
+      const { circuit } = this;
+      const quarter = MOST2 / 4;
+      const first = Math.max(0, Math.min(quarter * (Math.floor((i2 + 1) / quarter) - 2), circuit.size - MOST2));
+      const last2 = Math.min(circuit.size, first + MOST2);
+      const looks2 = this.heads.map(({ layer: layer2, head }) => this.run.look(layer2, head, i2));
+      const focused = this.cells.contains(document.activeElement);
+      this.cells.replaceChildren(...Array.from({ length: last2 - first }, (_, n) => this.cell(first + n, i2, looks2)));
+      if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
+      this.more.hidden = last2 - first === circuit.size;
+      this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
+    }
+    cell(net, i2, looks2) {
+      const { bits: bits2, circuit, store } = this;
+      const bit = bits2.known(net, i2);
+      const wrong = bit !== null && net <= i2 + 1 ? bits2.wrong(net) : void 0;
+      const state = net === i2 ? "now" : net === circuit.answered(i2) ? "answered" : net > i2 ? "unread" : "";
+      const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
+      const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
+      const seen = this.heads.flatMap(({ label }, n) => {
+        const look = looks2[n];
+        return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label, title: `head ${label} looks here` }, label)] : [];
+      });
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: ["bit mono", circuit.isInput(net) ? "input" : "gate", outputs ? "output" : "", state, wrong === void 0 ? "" : "bad"].filter(Boolean).join(" "),
+          "data-net": net,
+          "aria-current": net === i2 ? "step" : null,
+          "aria-label": said2,
+          title: said2,
+          click: () => store.set({ i: circuit.isInput(net) ? net : net - 1, playing: false })
+        },
+        bit ?? "·"
+      );
+      return el("li", {}, button2, ...seen);
+    }
+    /** What happens at a position, in a sentence or two. */
+    happens(i2) {
+      const { bits: bits2, circuit, run: run2 } = this;
+      const token3 = (text) => el("b", { class: "mono" }, text);
+      const answer = run2.rows.answer(i2);
+      const gate = circuit.answered(i2);
+      const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run2.rows.fed(i2)), ". "];
+      if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
+      const operands = circuit.operands(gate);
+      const values = operands.map((operand) => bits2.at(operand, i2) ?? "?").join(", ");
+      const due = bits2.computed(gate, i2);
+      const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
+      if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
+      return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
+    }
+    drawOutputs(i2) {
+      const { circuit, bits: bits2 } = this;
+      const { outputs } = circuit.spec;
+      const shown3 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
+        const bit = bits2.at(net, i2);
+        const wrong = bit === null ? void 0 : bits2.wrong(net);
+        const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
+        return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name2 }, `${name2} = `, el("b", { class: "mono" }, bit ?? "·"), says);
+      });
+      const rest = outputs.length - shown3.length;
+      this.outputs.replaceChildren(...shown3, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
+    }
+    /** What came out, at the end. */
+    ending() {
+      const { T, agrees: agrees2, result, reference, divergence } = this.run.spec;
+      if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
+      if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
+      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
+      if (agrees2 === null || !result) return "This run has ended.";
+      return `The result: ${result}, as the ${reference} says.`;
+    }
+  };
+
+  // src/broken/listing.ts
+  var MASKED = { future: "future-masked", past: "past-masked", none: "unmasked" };
+  var TABLED = 16;
+  var plain = (text) => ({ text: visible(text), weight: null });
+  function coefficient(value) {
+    for (let below = 1; below <= 64; below *= 2) {
+      const above = value * below;
+      if (!Number.isInteger(above)) continue;
+      if (Math.abs(above) >= 1e6) break;
+      return below === 1 ? String(above + 0) : `${above}/${below}`;
+    }
+    return repr(value);
+  }
+  function termText(value, name2) {
+    if (!name2) return coefficient(value);
+    return Math.abs(value) === 1 ? value > 0 ? name2 : `-${name2}` : `${coefficient(value)}·${name2}`;
+  }
+  function form(terms, constant = null) {
+    const pieces = [];
+    const add2 = (name2, weight) => {
+      const text = termText(weight.value, name2);
+      const negative = text.startsWith("-");
+      const before = pieces.length ? negative ? " - " : " + " : "";
+      pieces.push({ before, text: visible(before && negative ? text.slice(1) : text), name: name2, weight });
+    };
+    for (const { name: name2, weight } of terms) add2(name2, weight);
+    if (constant?.value) add2("", constant);
+    return pieces.length ? pieces : [plain("0")];
+  }
+  var weightsOf2 = (path, { rows, columns, values }) => Array.from(values, (value, n) => ({ path, row: rows[n], column: columns[n], value }));
+  function grouped(path, matrix, by, names) {
+    const found = Array.from({ length: by === "row" ? matrix.height : matrix.width }, () => []);
+    for (const weight of weightsOf2(path, matrix)) found[weight[by]].push({ name: names[by === "row" ? weight.column : weight.row], weight });
+    return found;
+  }
+  var vectorOf = (path, matrix) => new Map(weightsOf2(path, matrix).map((weight) => [weight.row, weight]));
+  var sourced = (text, source) => [text, source && `[${source}]`].filter(Boolean).join(" ");
+  function layerListing(decoder, about, number4) {
+    const layer2 = decoder.layers[number4 - 1];
+    const { name: name2, meaning, source, heads, feed_forward: said2 } = about.layers[number4 - 1];
+    const { directions } = decoder.names;
+    const path = `layers.${number4}`;
+    const told = sourced(meaning, source);
+    const lines2 = [[plain(name2 ? `layer ${number4}: ${name2}` : `layer ${number4}`)]];
+    if (told) lines2.push([plain(`  ${told}`)]);
+    lines2.push(...normed(decoder, layer2.attentionNorm, "attention", `${path}.attention_norm`, "  "));
+    layer2.heads.forEach((head, k) => {
+      const about2 = heads[k];
+      const own = `${path}.heads.${k}`;
+      lines2.push([plain(`  ${sourced(`head ${quoted(about2.name)}`, about2.source)}: ${MASKED[head.mask]}, ${about2.weighting}`)]);
+      if (!head.query.values.length && !head.key.values.length) lines2.push([plain("    query = key = 0 (uniform attention)")]);
+      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms, c) => lines2.push([plain(`    ${part2}[${c}] = `), ...form(terms)]));
+      const targets = grouped(`${own}.output`, head.output, "column", directions);
+      grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines2.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
+    });
+    lines2.push(...normed(decoder, layer2.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
+    const part = layer2.feedForward;
+    if (part) {
+      const own = `${path}.feed_forward`;
+      const bias = vectorOf(`${own}.input_bias`, part.inputBias);
+      const writes = grouped(`${own}.output`, part.output, "column", directions);
+      const units = said2.units;
+      lines2.push([plain(`  feed-forward, ${units.length} hidden unit${units.length === 1 ? "" : "s"}`)]);
+      grouped(`${own}.input`, part.input, "row", directions).forEach(
+        (terms, u) => lines2.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
+      );
+      const offset = weightsOf2(`${own}.output_bias`, part.outputBias);
+      if (offset.length) lines2.push([plain("    bias → "), ...form(offset.map((weight) => ({ name: directions[weight.row], weight })))]);
+    }
+    return lines2;
+  }
+  function normed(decoder, norm, before, path, indent) {
+    if (!norm) return [];
+    const column2 = (name2) => {
+      const weights = weightsOf2(`${path}.${name2}`, norm[name2]);
+      const values = new Set(weights.map(({ value }) => value));
+      if (weights.length < norm[name2].height) values.add(0);
+      const head = plain(`${indent}  ${name2}: `);
+      if (values.size === 1) return [head, plain(`${coefficient([...values][0])} everywhere`)];
+      return [head, ...form(weights.map((weight) => ({ name: decoder.names.directions[weight.row], weight })))];
+    };
+    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column2("gain"), column2("bias")];
+  }
+  function embeddingListing(decoder) {
+    const { directions } = decoder.names;
+    const lines2 = [[plain("embedding")]];
+    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms, n) => lines2.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms)]));
+    grouped("position_embedding", decoder.place, "column", directions).forEach((terms, n) => lines2.push([plain(`  position ${decoder.features[n]} → `), ...form(terms)]));
+    if (!decoder.table) return lines2;
+    const positions = decoder.table.width;
+    lines2.push([plain(`  table of ${counted(positions, "position")}`)]);
+    grouped("position_table", decoder.table, "column", directions).forEach((terms, i2) => {
+      if (positions > TABLED && i2 === positions - 1) lines2.push([plain(`    … ${counted(positions - TABLED, "more position")}`)]);
+      if (i2 < TABLED - 1 || i2 === positions - 1 || positions <= TABLED) lines2.push([plain(`    at ${i2} → `), ...form(terms)]);
+    });
+    return lines2;
+  }
+  function unembeddingListing(decoder) {
+    const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
+    const names = answered(decoder);
+    const lines2 = [...normed(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
+    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
+    return lines2;
+  }
+
+  // src/broken/panel.ts
+  var ChangesPanel = class {
+    constructor(broken) {
+      this.broken = broken;
+      const button2 = (name2, click, kind2 = "") => el("button", { type: "button", class: `small ${kind2}`, click }, name2);
+      this.run = button2("Run", () => broken.start(), "go");
+      this.run.id = "changes-run";
+      const undone = () => {
+        broken.clear();
+        broken.start();
+      };
+      this.element = el(
+        "section",
+        { class: "panel changes-panel", "aria-label": "Changed weights", hidden: true },
+        this.title,
+        this.list,
+        el("div", { class: "tools" }, this.run, button2("Undo all", undone), button2("Copy as Python", () => void this.copy()), button2("Save weights", () => void this.save())),
+        this.status
+      );
+    }
+    broken;
+    element;
+    list = el("ul", {});
+    title = el("h2", {});
+    status = el("p", { class: "said-changes", role: "status" });
+    run;
+    draw() {
+      const { broken } = this;
+      const { changes, news } = broken;
+      this.element.hidden = changes.length === 0;
+      this.title.textContent = `${changes.length} changed weight${changes.length === 1 ? "" : "s"}`;
+      this.list.replaceChildren(
+        ...changes.map((change) => {
+          const place = placeText(broken.right, change);
+          return el(
+            "li",
+            {},
+            el("code", {}, place),
+            " ",
+            el("del", {}, coefficient(broken.old(change))),
+            " → ",
+            el("ins", {}, coefficient(change.value)),
+            " ",
+            el("button", { type: "button", class: "small", "aria-label": `undo the change of ${place}`, click: () => broken.undo(change) }, "undo")
+          );
+        })
+      );
+      this.run.classList.toggle("wanted", news.stale);
+      const text = news.text || (news.stale ? "Not run yet: the page shows the run before the change." : "");
+      if (this.status.textContent !== text) this.status.textContent = text;
+      this.status.classList.toggle("bad", news.bad);
+    }
+    async copy() {
+      try {
+        await navigator.clipboard.writeText(this.broken.python);
+        this.broken.say("Copied: lines of Python that make the same changes.");
+      } catch {
+        this.show(this.broken.python);
+      }
+    }
+    /** Where the clipboard is not to be had, show what would be in it. */
+    show(text) {
+      const shown3 = el("pre", { tabindex: 0, class: "python" }, text);
+      this.element.querySelector(".python")?.remove();
+      this.element.append(shown3);
+      getSelection()?.selectAllChildren(shown3);
+      this.broken.say("This browser gives no clipboard: copy the lines below.");
+    }
+    async save() {
+      try {
+        const [bytes, name2] = await this.broken.file();
+        const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+        el("a", { href: address, download: name2 }).click();
+        setTimeout(() => URL.revokeObjectURL(address), 1e4);
+        this.broken.say(`Saved ${name2}: tm2tfr check ${name2} reads it.`);
+      } catch (error) {
+        this.broken.say(error instanceof Error ? error.message : String(error), true);
+      }
+    }
+  };
+
+  // src/controls.ts
+  var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
+  var PLAY = "M8 5v14l11-7z";
+  var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
+  var keys = (graph, layers) => [
+    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
+    ["Home, End", "the first position, the last position"],
+    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
+    ["g", `enlarge the ${graph} to the whole window, and back`],
+    ["+ −", "faster, slower"],
+    ["j", "jump to a position"],
+    ["d", "jump to the first divergence, if there is one"],
+    ["r", "show the raw numbers of the residual stream"],
+    ["t", "light, dark, or the system's setting"],
+    ["?", "show these keys"]
+  ];
+  var Controls = class {
+    constructor(store, root2, signal, settings) {
+      this.store = store;
+      this.root = root2;
+      this.settings = settings;
+      const { last: last2 } = store;
+      const layers = store.plays === "layers";
+      const button2 = (name2, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name2, title: name2, click: act }, icon(path));
+      this.play = button2("Play", PLAY, () => store.toggle(), "play");
+      this.slider = el("input", { type: "range", min: store.first, max: last2, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
+      this.jump = el("input", { type: "number", min: 0, max: last2, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
+      this.jump.style.width = `${String(last2).length + 4}ch`;
+      this.speed = el(
+        "select",
+        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
+        ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
+      );
+      this.element = el(
+        "nav",
+        { class: "controls", "aria-label": "Playing" },
+        button2(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
+        button2(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
+        this.play,
+        button2(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+        button2(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+        layers ? this.stage : null,
+        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
+        this.slider,
+        el("label", { class: "jump" }, this.jump, ` of ${last2.toLocaleString("en")}`),
+        this.speed
+      );
+      this.help = el(
+        "dialog",
+        { class: "help", "aria-label": "Keys" },
+        el("h2", {}, "Keys"),
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
+      );
+      store.subscribe((now) => this.draw(now));
+      addEventListener("keydown", (event) => this.key(event), { signal });
+      if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
+      signal.addEventListener("abort", () => clearTimeout(this.timer));
+    }
+    store;
+    root;
+    settings;
+    element;
+    help;
+    slider;
+    jump;
+    speed;
+    play;
+    stage = el("span", { class: "stage", "aria-live": "off" });
+    timer = 0;
+    draw(now) {
+      this.slider.value = String(now.i);
+      set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
+      if (document.activeElement !== this.jump) this.jump.value = String(now.i);
+      this.speed.value = String(now.speed);
+      this.stage.textContent = this.settings.stage(now.layer);
+      const name2 = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
+      set(this.play, { "aria-label": name2, title: name2, "data-playing": String(now.playing) });
+      set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
+      clearTimeout(this.timer);
+      if (!this.settings.address) return;
+      this.timer = window.setTimeout(() => toAddress(now, this.store.home), now.playing ? 400 : 80);
+    }
+    key(event) {
+      const target = event.target;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
+      if (target === this.jump || target instanceof HTMLSelectElement) {
+        if (event.key === "Enter" || event.key === "Escape") target.blur();
+        return;
+      }
+      if (target !== this.slider && (target.matches("input, textarea") || target.isContentEditable)) return;
+      if (target.matches("button, summary") && (event.key === " " || event.key === "Enter")) return;
+      if (target.matches(".graph.partly") && event.key.startsWith("Arrow")) return;
+      const act = this.action(event);
+      if (!act) return;
+      event.preventDefault();
+      act();
+    }
+    /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
+    turn(by) {
+      const stages = this.store.top + 2;
+      this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
+      requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
+    }
+    action(event) {
+      const { store, root: root2 } = this;
+      const { divergence, theme: theme3 } = this.settings;
+      const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
+      const actions = {
+        " ": () => store.toggle(),
+        k: () => store.toggle(),
+        ArrowRight: () => store.step(event.shiftKey ? 10 : 1),
+        ArrowLeft: () => store.step(event.shiftKey ? -10 : -1),
+        ArrowUp: () => this.turn(-1),
+        ArrowDown: () => this.turn(1),
+        PageDown: () => store.step(100),
+        PageUp: () => store.step(-100),
+        Home: () => store.begin(),
+        End: () => store.step(Infinity),
+        "+": faster(1),
+        "=": faster(1),
+        "-": faster(-1),
+        j: () => this.jump.select(),
+        g: () => root2.querySelector("[data-enlarges]")?.click(),
+        r: () => store.set({ raw: !store.now.raw }),
+        t: () => theme3?.(),
+        "?": () => this.help.showModal()
+      };
+      if (root2.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
+      if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
+      return actions[event.key];
+    }
+  };
+  function leavesFocus(root2, signal) {
+    const prevent = (event) => {
+      if (event.target.closest("button")) event.preventDefault();
+    };
+    root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
+  }
+  function fromAddress() {
+    const said2 = new URLSearchParams(location.hash.slice(1));
+    const found = {};
+    const [i2, layer2] = [said2.get("i"), said2.get("layer")];
+    if (i2 !== null && /^\d+$/.test(i2)) found.i = Number(i2);
+    if (layer2 !== null && /^\d+$/.test(layer2)) found.layer = Number(layer2) - 1;
+    return found;
+  }
+  function toAddress({ i: i2, layer: layer2 }, home) {
+    const hash = `#${[`i=${i2}`, ...layer2 === home ? [] : [`layer=${layer2 + 1}`], ...keptInAddress()].join("&")}`;
+    if (hash === location.hash) return;
+    try {
+      history.replaceState(null, "", hash);
+    } catch {
+    }
+  }
+
+  // src/description.ts
+  var ARROW = "→";
+  var Description = class _Description {
+    constructor(run2, at) {
+      this.run = run2;
+      this.at = at;
+      const { rows, spec } = run2;
+      for (let i2 = 1; i2 < spec.lead; i2++) {
+        if (!this.answers(i2)) continue;
+        const rule = { key: i2 - 1, value: i2, wanted: rows.fed(i2 - 1), answer: rows.fed(i2).slice(ARROW.length) };
+        this.rules.push(rule);
+        this.byValue.set(rule.value, rule);
+        this.byKey.set(rule.wanted, rule);
+      }
+      this.tape = this.rules[0]?.key === 0 ? null : rows.fed(0);
+      this.label = `${at.layer + 1}.${at.head + 1}`;
+      this.number = spec.layers.slice(0, at.layer).reduce((sum, layer2) => sum + layer2.heads.length, at.head);
+    }
+    run;
+    at;
+    rules = [];
+    /** The name of the tape at position 0, if the prompt begins with one. */
+    tape;
+    /** The head that finds rules, as `6.1`, and its number among all heads. */
+    label;
+    number;
+    byValue = /* @__PURE__ */ new Map();
+    byKey = /* @__PURE__ */ new Map();
+    /** The description in the prompt of this run; null if there is none, or no head that finds rules. */
+    static of(run2) {
+      const { lead, finds } = run2.spec;
+      return lead > 0 && finds ? new _Description(run2, { layer: finds[0], head: finds[1] }) : null;
+    }
+    /** The rule that a position is part of. */
+    ruleAt(i2) {
+      return this.byValue.get(i2) ?? this.byValue.get(i2 + 1) ?? null;
+    }
+    /** What is looked up at position i; null in the prompt, where the machine has no state yet. */
+    lookup(i2) {
+      const { rows } = this.run;
+      const [q, a] = [rows.text("q", i2), rows.text("a", i2)];
+      if (!this.run.generated(i2) || q === null || a === null) return null;
+      const wanted = `${q},${a}`;
+      const look = this.run.look(this.at.layer, this.at.head, i2);
+      const seen = look.count === 1 ? this.byValue.get(look.winner) ?? null : null;
+      return { wanted, look, found: seen?.wanted === wanted ? seen : null, due: this.byKey.get(wanted) ?? null };
+    }
+    answers(i2) {
+      const token3 = this.run.rows.fed(i2);
+      return token3.length > 1 && token3.startsWith(ARROW);
+    }
+  };
+
+  // src/graph.ts
+  var READABLE = 0.62;
+  var SMALLEST = 0.37;
+  var LARGEST2 = 1.7;
+  var STEP = 1.3;
+  var MOST3 = 4;
+  var Graph = class {
+    constructor(name2, drawn, buffers, redraw) {
+      this.name = name2;
+      this.redraw = redraw;
+      const button2 = (text, name3, act) => el("button", { type: "button", class: "small", "aria-label": name3, title: name3, click: act }, text);
+      this.smaller = button2("−", "Zoom out", () => this.zoomTo(this.scale / STEP));
+      this.whole = button2("whole", `Show the whole ${name2}`, () => this.zoomTo("whole"));
+      this.large = button2("enlarge", `Enlarge the ${name2} to the whole window`, () => this.enlarge());
+      set(this.large, { "data-enlarges": "", "aria-pressed": "false" });
+      const zooming = el(
+        "span",
+        { class: "zooming" },
+        this.smaller,
+        button2("+", "Zoom in", () => this.zoomTo(this.scale * STEP)),
+        this.whole,
+        this.large
+      );
+      this.element = el("section", { class: "panel graph-panel", "aria-label": `The ${name2}` }, el("h2", {}, `${name2[0].toUpperCase()}${name2.slice(1)}`, zooming), this.scroll, this.caption);
+      this.draggable();
+      const { svg: drawing, dot, none: none3 } = drawn;
+      if (drawing) this.show(textAt(buffers, drawing));
+      else if (dot && window.tm2tfrDraws)
+        window.tm2tfrDraws(dot).then((text) => {
+          this.show(text);
+          this.redraw();
+        }).catch((error) => this.scroll.textContent = `The graph cannot be drawn here: ${String(error)}`);
+      else this.scroll.textContent = none3 ?? "";
+    }
+    name;
+    redraw;
+    element;
+    scroll = el("div", { class: "scroll graph", tabindex: 0, role: "img" });
+    caption = el("p", { class: "rule mono" });
+    /** By what the drawing calls them: `s0`, `s0->s1`; several edges may join the same nodes. */
+    nodes = /* @__PURE__ */ new Map();
+    edges = /* @__PURE__ */ new Map();
+    size = [1, 1];
+    /** The chosen scale, "whole", or "auto": the whole graph if it is readable then. */
+    zoom = "auto";
+    scale = 1;
+    partly = false;
+    followed = null;
+    smaller;
+    whole;
+    large;
+    show(text) {
+      const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+      const drawing = document.importNode(parsed, true);
+      const [, , width, height] = (drawing.getAttribute("viewBox") ?? "0 0 100 100").split(/\s+/).map(Number);
+      set(drawing, { width: null, height: null, "aria-hidden": "true" });
+      this.size = [width, height];
+      for (const group of drawing.querySelectorAll("g.node, g.edge")) {
+        const title = group.querySelector("title")?.textContent ?? "";
+        if (group.classList.contains("node")) this.nodes.set(title, group);
+        else this.edges.set(title, [...this.edges.get(title) ?? [], group]);
+        group.querySelectorAll("title").forEach((node) => node.remove());
+      }
+      drawing.querySelector("title")?.remove();
+      this.scroll.replaceChildren(drawing);
+      if (this.element.isConnected) this.fit();
+    }
+    /** Give the drawing its size: the whole graph if it is readable then, otherwise as much as is, or the chosen scale. */
+    fit() {
+      const drawing = this.scroll.querySelector("svg");
+      if (!drawing) return;
+      const { clientWidth, clientHeight } = this.scroll;
+      const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
+      const whole3 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
+      const readable = whole3 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole3;
+      this.scale = this.zoom === "whole" ? whole3 : this.zoom === "auto" ? readable : Math.max(whole3, Math.min(this.zoom, MOST3));
+      this.partly = this.scale > whole3;
+      this.followed = null;
+      this.scroll.classList.toggle("partly", this.partly);
+      set(this.smaller, { disabled: !this.partly });
+      set(this.whole, { "aria-pressed": String(!this.partly) });
+      drawing.style.width = `${Math.floor(this.size[0] * this.scale)}px`;
+      drawing.style.height = `${Math.floor(this.size[1] * this.scale)}px`;
+    }
+    /** Take the marks off all nodes and edges. */
+    unmark(...marks2) {
+      for (const mark2 of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
+    }
+    zoomTo(zoom) {
+      this.zoom = zoom;
+      this.fit();
+      this.redraw();
+    }
+    /** Move a partly shown graph by dragging it; touch screens do so by themselves. */
+    draggable() {
+      const { scroll } = this;
+      scroll.addEventListener("mousedown", (event) => event.preventDefault());
+      scroll.addEventListener("pointerdown", (event) => {
+        if (event.pointerType !== "mouse" || !this.partly) return;
+        scroll.setPointerCapture(event.pointerId);
+      });
+      scroll.addEventListener("pointermove", (event) => {
+        if (scroll.hasPointerCapture(event.pointerId)) scroll.scrollBy(-event.movementX, -event.movementY);
+      });
+    }
+    /** Keep the current node in view. */
+    follow() {
+      const node = this.partly ? this.scroll.querySelector(".node.now") : null;
+      if (!node || node === this.followed) return;
+      this.followed = node;
+      const box = node.getBoundingClientRect();
+      const view2 = this.scroll.getBoundingClientRect();
+      const centre = [box.left + box.width / 2 - view2.left, box.top + box.height / 2 - view2.top];
+      const outside = centre[0] < 60 || centre[0] > view2.width - 60 || centre[1] < 40 || centre[1] > view2.height - 40;
+      if (outside) this.scroll.scrollBy(centre[0] - view2.width / 2, centre[1] - view2.height / 2);
+    }
+    enlarge() {
+      const large = this.element.classList.toggle("large");
+      set(this.large, { "aria-pressed": String(large) });
+      this.large.textContent = large ? "back" : "enlarge";
+      this.zoomTo("auto");
+    }
+  };
+
+  // src/gates.ts
+  var RADIUS = 6.5;
+  var DEPTH = 2;
+  var CircuitGraph = class extends Graph {
+    constructor(bits2, buffers, redraw) {
+      const { graph } = bits2.circuit.spec;
+      super("circuit", graph, buffers, redraw);
+      this.bits = bits2;
+      this.circuit = bits2.circuit;
+      this.drawn = graph.none === void 0;
+      if (!this.drawn) {
+        this.element.querySelector(".zooming")?.remove();
+        this.scroll.classList.add("undrawn");
+        set(this.scroll, { role: null });
+        this.scroll.replaceChildren(el("p", {}, `${graph.none}:`), this.list);
+      }
+    }
+    bits;
+    circuit;
+    /** The mark of each node, with its bit: after all nodes and edges, so that none hides it. */
+    marks = /* @__PURE__ */ new Map();
+    list = el("ul", { class: "cone mono" });
+    drawn;
+    draw(position) {
+      const { bits: bits2, circuit } = this;
+      const i2 = Math.min(position, bits2.run.count - 1);
+      const gate = circuit.answered(i2);
+      const said2 = gate === null ? `the input ${circuit.name(i2)} is given` : this.line(gate, i2);
+      if (this.drawn) this.mark(i2, gate);
+      else this.list.replaceChildren(...gate === null ? [] : [this.cone(gate, i2, DEPTH)]);
+      this.caption.textContent = this.drawn || gate === null ? said2 : "";
+      set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said2}` });
+    }
+    mark(i2, gate) {
+      const { bits: bits2, circuit } = this;
+      this.unmark("now", "operand", "zero", "one", "bad");
+      for (const [name2, node] of this.nodes) {
+        const net = this.net(name2);
+        const bit = bits2.at(net, i2);
+        const corner = this.corner(name2, node);
+        corner.lastChild.textContent = bit ?? "";
+        if (bit === null) continue;
+        for (const part of [node, corner]) part.classList.add(bit === "1" ? "one" : "zero");
+        if (bits2.wrong(net) !== void 0) node.classList.add("bad");
+      }
+      for (const [name2, edges] of this.edges) {
+        const bit = bits2.at(this.net(name2.split("->")[0]), i2);
+        if (bit !== null) for (const edge of edges) edge.classList.add(bit === "1" ? "one" : "zero");
+      }
+      if (gate === null) {
+        this.nodes.get(`n${i2}`)?.classList.add("now");
+        return;
+      }
+      this.nodes.get(`n${gate}`)?.classList.add("now");
+      for (const operand of circuit.operands(gate)) {
+        this.nodes.get(`n${operand}`)?.classList.add("operand");
+        for (const edge of this.edges.get(`n${operand}->n${gate}`) ?? []) edge.classList.add("now");
+      }
+    }
+    /** The net of a node, which is one itself or an output: `n3`, `y0`. */
+    net(name2) {
+      const number4 = Number(name2.slice(1));
+      return name2.startsWith("y") ? this.circuit.spec.outputs[number4][1] : number4;
+    }
+    /** The place for a bit, at the corner of a node. */
+    corner(name2, node) {
+      const there = this.marks.get(name2);
+      if (there) return there;
+      const shape = node.querySelector("polygon, path");
+      const points = `${shape?.getAttribute("points") ?? ""}${shape?.getAttribute("d") ?? ""}`.match(/-?[\d.]+,-?[\d.]+/g) ?? [];
+      const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
+      const [x, y] = [Math.max(...xs), Math.min(...ys)];
+      const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
+      const mark2 = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark2);
+      this.marks.set(name2, mark2);
+      return mark2;
+    }
+    /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
+    line(net, i2) {
+      const { bits: bits2, circuit } = this;
+      const bit = bits2.at(net, i2) ?? "?";
+      if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
+      const found = circuit.operands(net).map((operand) => bits2.at(operand, i2) ?? "?");
+      const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
+      const due = bits2.computed(net, i2);
+      const said2 = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
+      return `${circuit.said(net)}${values} = ${said2}`;
+    }
+    /** A net, and below it those it is computed from. */
+    cone(net, i2, depth) {
+      const below = depth ? [...new Set(this.circuit.operands(net))].map((operand) => this.cone(operand, i2, depth - 1)) : [];
+      return el("li", { "data-net": net }, this.line(net, i2), below.length ? el("ul", {}, ...below) : null);
+    }
+  };
+
+  // src/history.ts
+  var MARGIN = 3;
+  var History = class {
+    constructor(run2, blank) {
+      this.run = run2;
+      this.blank = blank;
+      const { rows, spec } = run2;
+      const word = spec.prompt - spec.lead;
+      for (let n = 0; n < word; n++) this.write(n, -1, rows.fed(spec.lead + n));
+      let [lowest, highest] = [0, Math.max(0, word - 1)];
+      for (let n = 0; n < run2.count; n++) {
+        const cell = this.written(n);
+        if (cell !== null) this.write(cell, n, rows.text("b", n));
+        const h = rows.number("h", n);
+        if (Number.isInteger(h)) [lowest, highest] = [Math.min(lowest, h), Math.max(highest, h)];
+      }
+      [this.lowest, this.highest] = [lowest, highest];
+    }
+    run;
+    blank;
+    /** The first and the last cell of the input and of the head's path. */
+    lowest;
+    highest;
+    writes = /* @__PURE__ */ new Map();
+    /** The cell that the token at position i writes, null if there is none. */
+    written(i2) {
+      const { rows, spec } = this.run;
+      if (i2 <= spec.prompt || rows.text("b", i2) === null) return null;
+      const cell = rows.number("h", i2 - 1);
+      return Number.isInteger(cell) ? cell : null;
+    }
+    /** The content of a cell before step i, undefined if nothing was ever written there. */
+    symbol(cell, i2) {
+      const writes = this.writes.get(cell);
+      if (!writes) return void 0;
+      let [low, high] = [0, writes.at.length];
+      while (low < high) {
+        const middle = low + high >> 1;
+        if (writes.at[middle] <= i2) low = middle + 1;
+        else high = middle;
+      }
+      return writes.symbol[low - 1];
+    }
+    /** The length of the longest symbol. */
+    widest() {
+      let longest = this.blank.length;
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
+      return longest;
+    }
+    /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
+    stretches(window2) {
+      const { run: run2, lowest, highest, blank } = this;
+      const size = Math.min(window2, highest - lowest + 1);
+      const margin = Math.min(MARGIN, size - 1 >> 1);
+      const firsts = new Float64Array(run2.count);
+      let first = lowest;
+      for (let n = run2.spec.prompt + 1; n < run2.count; n++) {
+        const h = run2.rows.number("h", n);
+        if (Number.isInteger(h)) {
+          first = Math.min(Math.max(first, h + margin + 1 - size), h - margin);
+          first = Math.max(lowest, Math.min(first, highest + 1 - size));
+        }
+        firsts[n] = first;
+      }
+      return (i2) => {
+        if (!run2.generated(i2)) return null;
+        const [from, h] = [firsts[i2], run2.rows.number("h", i2)];
+        const cells = Array.from({ length: size }, (_, k) => this.symbol(from + k, i2) ?? blank);
+        return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
+      };
+    }
+    write(cell, at, symbol2) {
+      const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
+      writes.at.push(at);
+      writes.symbol.push(symbol2);
+      this.writes.set(cell, writes);
+    }
+  };
+
+  // src/broken/card.ts
+  var WeightsCard = class {
+    /** number: 0 is the embedding, one more than the last layer the unembedding; called: what it is called; before: what stands above the listing. */
+    constructor(broken, number4, called, before) {
+      this.broken = broken;
+      this.number = number4;
+      const id2 = `weight-${number4}`;
+      this.field = el("input", { type: "text", class: "mono", id: id2, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": `${id2}-hint ${id2}-error`, placeholder: this.example() });
+      this.run = el("button", { type: "button", class: "small go", id: `${id2}-run`, click: () => broken.start() }, "Run");
+      this.error = el("p", { class: "weight-error", role: "alert", id: `${id2}-error` });
+      this.listing.addEventListener("click", (event) => this.chosen(event.target));
+      this.listing.addEventListener("keydown", (event) => this.moved(event));
+      const form2 = el(
+        "form",
+        { class: "change", submit: (event) => this.submit(event) },
+        el("p", { class: "hint", id: `${id2}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+        el("label", { for: id2 }, "change "),
+        this.field,
+        el("button", { type: "submit", class: "small" }, "Set"),
+        this.run,
+        this.error
+      );
+      set(this.listing, { "aria-label": `the weights of ${called}` });
+      this.element = el("div", { class: "weights", hidden: true }, ...before, form2, this.listing);
+      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number4)) }, "weights");
+      if (broken.open.has(number4)) this.toggle(true);
+    }
+    broken;
+    number;
+    /** The button that opens and closes them, and what it opens. */
+    button;
+    element;
+    listing = el("pre", { class: "terms", tabindex: 0 });
+    field;
+    run;
+    error;
+    drawn = null;
+    toggle(open) {
+      if (open) this.broken.open.add(this.number);
+      else this.broken.open.delete(this.number);
+      this.element.hidden = !open;
+      set(this.button, { "aria-expanded": String(open) });
+      this.draw();
+    }
+    /** Open it, and let a weight be written. */
+    invite() {
+      this.toggle(true);
+      this.element.closest("li")?.scrollIntoView({ block: "nearest" });
+      this.field.focus();
+    }
+    draw() {
+      const { broken } = this;
+      this.run.classList.toggle("wanted", broken.news.stale);
+      if (this.element.hidden || this.drawn === broken.listed) return;
+      const focused = document.activeElement?.dataset["place"];
+      this.drawn = broken.listed;
+      const lines2 = this.lines().map((line) => el("span", { class: "line" }, ...line.flatMap((piece) => this.nodes(piece)), "\n"));
+      this.listing.replaceChildren(...lines2);
+      const terms = this.terms();
+      set(terms[0] ?? this.listing, { tabindex: 0 });
+      if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
+    }
+    lines() {
+      const { listed: listed2, about } = this.broken;
+      if (this.number === 0) return embeddingListing(listed2);
+      return this.number > listed2.layers.length ? unembeddingListing(listed2) : layerListing(listed2, about, this.number);
+    }
+    nodes({ before, text, name: name2, weight }) {
+      if (weight === null) return [text];
+      const { broken } = this;
+      const place = placeText(broken.right, weight, this.number);
+      const change = broken.changeOf(weight);
+      const term = (shown3, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown3);
+      if (!change) return [before ?? "", term(text, weight.value)];
+      const old = broken.old(weight);
+      return [
+        before ? " + " : "",
+        ...old === 0 ? [] : [el("del", {}, termText(old, name2)), " "],
+        el("ins", {}, term(change.value === 0 ? "0" : termText(change.value, name2), change.value))
+      ];
+    }
+    terms() {
+      return [...this.listing.querySelectorAll(".term")];
+    }
+    /** Put the weight that is clicked into the field, with its value selected. */
+    chosen(target) {
+      const term = target.closest(".term");
+      if (!term) return;
+      const place = `${term.dataset["place"]} = `;
+      this.field.value = place + term.dataset["value"];
+      this.field.focus();
+      this.field.setSelectionRange(place.length, this.field.value.length);
+      this.complain("");
+    }
+    /** Among the terms the arrows go from one to the next. */
+    moved(event) {
+      const terms = this.terms();
+      const here = terms.indexOf(document.activeElement);
+      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms.length - 1 };
+      const next = step[event.key];
+      if (here < 0 || next === void 0) return;
+      event.preventDefault();
+      const term = terms[Math.max(0, Math.min(terms.length - 1, next))];
+      set(terms[here], { tabindex: -1 });
+      set(term, { tabindex: 0 });
+      term.focus();
+    }
+    submit(event) {
+      event.preventDefault();
+      try {
+        this.broken.write(this.field.value, this.number <= this.broken.right.layers.length ? this.number : 0);
+        this.complain("");
+      } catch (error) {
+        if (!(error instanceof Refused2)) throw error;
+        this.complain(error.message);
+      }
+    }
+    complain(text) {
+      this.error.textContent = text;
+      set(this.field, { "aria-invalid": text ? "true" : null });
+    }
+    example() {
+      const weight = this.lines().flat().find((piece) => piece.weight)?.weight;
+      return weight ? `${placeText(this.broken.right, weight, this.number)} = ${weightText(-weight.value)}` : "";
+    }
+  };
+
+  // src/strip.ts
+  var MOST4 = 60;
+  var LANE = 26;
+  var LOWEST = 42;
+  var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+  var SPREAD = 34;
+  var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
+  var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
+  var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
+  var LIMITS = [26, 20, 16, 14, 12, 10, 8, 6];
+  var EDGE = 6;
+  var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
+  var Strip = class {
+    constructor(run2, store, circuit, description = null, ends2 = []) {
+      this.run = run2;
+      this.store = store;
+      this.circuit = circuit;
+      this.description = description;
+      this.ends = ends2;
+      this.labels = run2.spec.labels;
+      this.field.append(this.arcs, this.chips);
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run2.spec);
+      this.heads = run2.spec.layers.flatMap(
+        (layer2, l) => layer2.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
+      );
+      const key = el(
+        "ul",
+        { class: "key", "aria-label": "Heads" },
+        ...this.heads.map(
+          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run2.stepsWith(store.now.layer)[layer2] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name2))))
+        )
+      );
+      this.element = el(
+        "section",
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
+        key
+      );
+    }
+    run;
+    store;
+    circuit;
+    description;
+    ends;
+    element;
+    field = el("div", { class: "field" });
+    chips = el("ol", { class: "chips" });
+    arcs = svg("svg", { class: "arcs", role: "img" });
+    heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
+    scale = 8;
+    room = 600;
+    sizes = WIDE2;
+    limit = Infinity;
+    /** Measure the width of a character and of the panel. */
+    measure() {
+      this.scale = characterWidth(this.element);
+      this.room = this.field.parentElement.clientWidth - 6;
+    }
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer2, pointed2) {
+      const { run: run2 } = this;
+      const i2 = Math.min(pointed2?.i ?? position, run2.count - 1);
+      this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
+      const steps = run2.stepsWith(layer2);
+      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i2));
+      const chips = this.layOut(i2, looks2);
+      const focused = this.chips.contains(document.activeElement);
+      const items = [];
+      let before = -1;
+      for (const chip of chips) {
+        if (chip.i > before + 1 && this.gaps(chip.i, i2)) items.push(this.omitted(before, chip));
+        items.push(this.chip(chip, i2));
+        before = chip.i;
+      }
+      this.chips.replaceChildren(...items);
+      if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
+      const width = end(chips) + 4;
+      this.field.style.width = `${width}px`;
+      this.drawArcs(i2, looks2, chips, width, run2.layerOf(layer2));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i2);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i2) {
+      return this.labels ? this.run.count : i2 + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i2) {
+      return this.labels || n <= i2;
+    }
+    shown(i2, now) {
+      return shortened(this.token(i2, now), this.limit);
+    }
+    token(i2, now) {
+      return i2 > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i2);
+    }
+    /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
+    layOut(i2, looks2) {
+      const { room } = this;
+      this.limit = Infinity;
+      const chosen = new Set(this.labels ? [0, i2, this.run.count - 1] : [i2, i2 + 1]);
+      for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+      const rule = this.description?.lookup(i2)?.found;
+      if (rule) chosen.add(rule.key);
+      for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
+        this.sizes = sizes;
+        const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
+        if (end(all) <= room) return this.written(this.labels ? this.spread(all, i2) : all);
+      }
+      this.sizes = WIDE2;
+      let chips = this.placed([...chosen], i2);
+      if (end(chips) > room && this.fold(chosen, i2)) chips = this.placed([...chosen], i2);
+      if (end(chips) > room) {
+        this.sizes = NARROW;
+        chips = this.placed([...chosen], i2);
+        for (const limit of LIMITS) {
+          if (end(chips) <= room) break;
+          this.limit = limit;
+          chips = this.placed([...chosen], i2);
+        }
+      }
+      for (const n of [...chosen].map((k) => k - 1)) {
+        if (n < 0 || chosen.has(n) || n > 0 && !chosen.has(n - 1) || n < this.run.spec.lead && i2 >= this.run.spec.lead) continue;
+        const more = this.placed([...chosen, n], i2);
+        if (end(more) > Math.max(room, end(chips))) continue;
+        chosen.add(n);
+        chips = more;
+      }
+      const { lead } = this.run.spec;
+      const near2 = Array.from({ length: MOST4 }, (_, k) => this.labels ? [i2 - 1 - k, i2 + 1 + k] : [i2 - 1 - k]).flat();
+      for (const n of [0, ...near2.filter((each) => each >= 0 && each < this.total(i2))]) {
+        if (chosen.has(n) || n < (i2 < lead ? 0 : lead)) continue;
+        const more = this.placed([...chosen, n], i2);
+        if (end(more) > room) break;
+        chosen.add(n);
+        chips = more;
+      }
+      return this.written(chips);
+    }
+    /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+    spread(chips, i2) {
+      const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+      if (more <= 0) return chips;
+      this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+      return this.placed(chips.map((chip) => chip.i), i2);
+    }
+    /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
+    fold(chosen, i2) {
+      const before = chosen.size;
+      const rule = this.description?.lookup(i2)?.found;
+      for (const n of chosen) if (n < Math.min(i2, this.run.spec.lead) && n !== rule?.key && n !== rule?.value) chosen.delete(n);
+      return chosen.size < before;
+    }
+    written(chips) {
+      this.field.classList.toggle("tight", this.sizes === NARROW);
+      this.field.classList.toggle("medium", this.sizes === MEDIUM);
+      this.field.style.setProperty("--arrow", `${this.sizes.arrow}px`);
+      return chips;
+    }
+    placed(positions, i2) {
+      const { gap, around, least, arrow, lettering } = this.sizes;
+      const long = (n) => Math.max(this.shown(n, i2).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i2 && !this.labels ? arrow : 0);
+      const chips = [];
+      let [left, before] = [2, -1];
+      for (const n of positions.sort((a, b) => a - b)) {
+        if (n > before + 1 && this.gaps(n, i2)) left += this.widthOmitted(n - before - 1);
+        chips.push({ i: n, left, width: width(n) });
+        left += width(n) + gap;
+        before = n;
+      }
+      return chips;
+    }
+    widthOmitted(missing) {
+      const { omitted, gap, lettering } = this.sizes;
+      return Math.max(omitted, missing.toLocaleString("en").length * this.scale * lettering + gap);
+    }
+    /** The mark for omitted tokens: in the tokens' own line, so that nobody takes their number for a position. */
+    omitted(before, next) {
+      const missing = next.i - before - 1;
+      const said2 = `${count(missing, "more position")}, not shown`;
+      const number4 = missing.toLocaleString("en");
+      const item = el("li", { class: "omitted", title: said2 });
+      item.append(
+        el("span", { class: "more", "aria-hidden": "true" }, number4, el("br"), "more"),
+        el("span", { class: "said" }, said2)
+      );
+      const width = this.widthOmitted(missing);
+      item.style.left = `${next.left - width}px`;
+      item.style.width = `${width - this.sizes.gap}px`;
+      return item;
+    }
+    chip({ i: i2, left, width }, now) {
+      const { store } = this;
+      const kind2 = this.kind(i2, now);
+      const net = this.circuit && (i2 <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i2) : null;
+      const text = this.token(i2, now);
+      const rule = this.description?.lookup(now)?.found;
+      const looked = rule && (i2 === rule.key || i2 === rule.value) ? ` rule-found hue${this.description.number % 7}` : "";
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: `chip ${kind2} mono${looked}`,
+          "aria-current": i2 === now ? "step" : null,
+          "aria-label": (i2 > now && !this.labels ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "data-position": i2,
+          title: net ?? (this.shown(i2, now) === text ? null : text),
+          click: () => store.set({ i: i2, playing: false })
+        },
+        this.shown(i2, now)
+      );
+      const answered2 = !this.labels && i2 > now;
+      const item = el("li", {}, button2, el("span", { class: "index" }, answered2 ? "answer" : String(i2)), this.labels ? this.answerOf(i2, now) : null);
+      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      item.style.left = `${left}px`;
+      item.style.width = `${width}px`;
+      return item;
+    }
+    kind(i2, now) {
+      const { run: run2 } = this;
+      if (i2 === now) return "now";
+      if (this.labels) return this.ends.includes(run2.rows.fed(i2)) ? "bos" : "given";
+      if (i2 > now) return "next";
+      return i2 < run2.spec.prompt ? "prompt" : run2.generated(i2) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i2) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i2);
+    }
+    answerOf(i2, now) {
+      const { run: run2 } = this;
+      const { name: name2 } = run2.spec.columns[1];
+      const due = run2.wrong(name2, i2);
+      const text = this.answer(i2);
+      const said2 = `${name2}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i2 === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said2 }, shortened(text, this.limit));
+    }
+    drawArcs(i2, looks2, chips, width, layer2) {
+      const middle = this.middles(looks2, chips, i2);
+      const here = middle.get(i2);
+      const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
+      const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
+      const height = LANE * (looks2.length + 0.5) + LOWEST;
+      set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
+      const drawn = looks2.map((look, n) => {
+        const lift = LANE * order2.indexOf(n) + LOWEST;
+        const { label, name: name2, layer: l } = this.heads[n];
+        const top2 = height - lift;
+        const from = here + (n - (looks2.length - 1) / 2) * 5;
+        const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
+        const group = svg("g", {
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer2) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
+          "data-head": label,
+          "data-from": i2,
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
+          "data-score": look.uniform ? "" : String(look.score),
+          "data-runner": look.runner < 0 ? "" : look.runner,
+          "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
+          "data-gap": gap
+        });
+        const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
+        const dash = { "stroke-dasharray": DASHES[n % 7] || null };
+        const [start, last2] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start === i2 ? from : edge(start), last2 === i2 ? from : edge(last2)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top2];
+        if (look.uniform) {
+          group.append(svg("path", { d: `M${low} ${height}V${top2 + 8}Q${low} ${top2} ${low + 8} ${top2}H${high - 8}Q${high} ${top2} ${high} ${top2 + 8}V${height}`, ...dash }));
+          if (start < i2 && i2 < last2) group.append(svg("path", { d: `M${from} ${top2}V${height}`, ...dash }));
+          for (const chip of chips)
+            if (chip.i > start && chip.i < last2 && chip.i !== i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
+        }
+        for (const j of targets) {
+          const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
+          const peak = height - lift / 0.75;
+          if (j === i2) {
+            labels[0] = from;
+            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash }), tip(from + 7, height));
+          } else {
+            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash }), tip(to, height));
+          }
+        }
+        group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
+        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look)}`));
+        return group;
+      });
+      this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
+      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
+    }
+    /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
+    middles(looks2, chips, i2) {
+      const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
+      for (const look of looks2)
+        for (const j of look.uniform ? [] : look.sharers) {
+          const next = middle.has(j) || j >= this.run.spec.lead ? void 0 : chips.find((chip) => chip.i > j);
+          if (!next) continue;
+          const before = chips.filter((chip) => chip.i < j).at(-1)?.i ?? -1;
+          if (next.i <= i2) middle.set(j, next.left - this.widthOmitted(next.i - before - 1) / 2 - this.sizes.gap / 2);
+        }
+      return middle;
+    }
+    span(look, i2) {
+      if (look.uniform) return Math.max(i2 - look.sight[0], look.sight[1] - 1 - i2) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i2 - j))) : i2 - look.winner;
+    }
+  };
+  function end(chips) {
+    const last2 = chips.at(-1);
+    return last2.left + last2.width;
+  }
+  function described2(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
+    const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
+    if (look.runner < 0) return `${where}, the only one there is`;
+    const [score, runner] = apart(look.score, look.runnerScore);
+    return `${where}, score ${score}, runner-up ${look.runner} with ${runner}, gap ${digits(look.score - look.runnerScore)}`;
+  }
+  function sample(n) {
+    const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
+    return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);
+  }
+  function tip(x, y) {
+    return svg("path", { class: "tip", d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
+  }
+
+  // src/layers.ts
+  var MOST_NAMED2 = 12;
+  var MOST_CHARACTERS = 26;
+  var Layers = class {
+    constructor(run2, store, model = null, broken = null) {
+      this.run = run2;
+      this.store = store;
+      this.model = model;
+      this.broken = broken;
+      const { layers, labels, loops } = run2.spec;
+      this.typeset = typesetter(run2.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last2]) => new Passes(run2, store, first, last2));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+      if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      this.element = el(
+        "section",
+        { class: "panel layers-panel", "aria-label": "The layers" },
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null)
+      );
+    }
+    run;
+    store;
+    model;
+    broken;
+    element;
+    /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
+    weights = [];
+    typeset;
+    /** The embedding, then the layers. */
+    cards;
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run: run2 } = this;
+      const i2 = Math.min(position, run2.count - 1);
+      const layer2 = run2.layerOf(chosen);
+      const steps = [-1, ...run2.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer2);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i2, card.equations));
+      });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer2 === run2.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i2));
+    }
+    /** What the stream contains before the first layer. */
+    embedding() {
+      const wrote = el("p", { class: "wrote" });
+      const button2 = this.button("0", "embedding", () => -1);
+      const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
+      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
+    }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button2 = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
+    }
+    button(number4, name2, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number4), name2);
+    }
+    card(l) {
+      const { run: run2, typeset } = this;
+      const layer2 = run2.spec.layers[l];
+      const heads = el("ul", { class: "looks" });
+      const wrote = el("p", { class: "wrote" });
+      const button2 = this.button(String(l + 1), layer2.name, () => run2.stepsWith(this.store.now.layer)[l]);
+      const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
+      const called = `layer ${l + 1}`;
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const equations = this.equations(l);
+      const source = run2.spec.labels ? [...new Set(layer2.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer2.source;
+      const card = el(
+        "li",
+        { class: "layer", "data-layer": l + 1 },
+        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+        equations.size ? null : el("p", { class: "meaning" }, layer2.meaning),
+        heads,
+        el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
+        weights.element
+      );
+      return { card, button: button2, heads, wrote, equations };
+    }
+    /** What is read off the stream after the last layer. */
+    unembedding(broken) {
+      const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
+      const name2 = el("span", { class: "layer-name" }, "unembedding");
+      const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+      return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name2, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
+    }
+    changeable(card) {
+      this.weights.push(card);
+      return card;
+    }
+    /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
+    equations(l) {
+      const { model, run: run2 } = this;
+      const written = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written.map(({ name: name2, formula }) => [name2, formula.startsWith(`${name2} = `) ? formula.slice(name2.length + 3) : formula]));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i2) {
+      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
+      return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
+        const look = this.run.look(step, k, i2);
+        const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
+        const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
+        const token3 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
+        const [score, runner] = apart(look.score, look.runnerScore);
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
+          fact("score", score, look.score),
+          ...look.runner < 0 ? [] : [
+            fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
+            fact("gap", digits(look.score - look.runnerScore), look.score - look.runnerScore)
+          ]
+        ];
+        const n = before + k;
+        const formula = this.pattern(head.claim);
+        return el(
+          "li",
+          { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
+          sample(n),
+          el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
+          el("span", { class: "where" }, where),
+          token3,
+          ...facts
+        );
+      });
+    }
+    wrote(step, i2, equations) {
+      const { run: run2 } = this;
+      if (equations.size) return this.computed(step, i2, equations);
+      const changed2 = run2.spec.subspaces.flatMap(
+        (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
+      );
+      return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
+    }
+    /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+    computed(step, i2, equations) {
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i2)];
+        if (formula === void 0 && !changed2) return [];
+        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i2), i2);
+        const text = shortened(whole3, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
+        const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
+        return el("span", { class: `computed${changed2 ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+      });
+    }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i2) {
+      const { run: run2 } = this;
+      return run2.spec.columns.slice(1).map(({ name: name2 }) => {
+        const due = run2.wrong(name2, i2);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run2.compared(name2, i2) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name2, " = ", el("b", { class: "mono" }, run2.rows.cell(name2, i2)), tick);
+      });
+    }
+  };
+  function mark({ card, button: button2 }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button2, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run2, name2) {
+    return typesetter(run2.spec)(run2.spec.labels ? name2 : symbolOf(name2));
+  }
+  var Passes = class {
+    constructor(run2, store, first, last2) {
+      this.run = run2;
+      this.store = store;
+      this.first = first;
+      const button2 = (sign2, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign2);
+      this.back = button2("‹", "the pass before", -1);
+      this.on = button2("›", "the next pass", 1);
+      const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last2] = loops.find((loop) => loop[0] === this.first);
+      const layer2 = this.run.layerOf(this.store.now.layer);
+      const wanted = layer2 >= first && layer2 <= last2 ? layer2 : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer2, pass] = run2.spec.steps[step];
+    return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
+  function read3(called, scores, listing) {
+    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const button2 = el("button", {
+      type: "button",
+      class: "small",
+      "aria-expanded": "false",
+      "aria-label": `the weights of ${called}`,
+      click: () => {
+        element.hidden = !element.hidden;
+        set(button2, { "aria-expanded": String(!element.hidden) });
+      }
+    }, "weights");
+    return { button: button2, element };
+  }
+  var Stream = class {
+    constructor(run2, store) {
+      this.run = run2;
+      const names = ["the embedding", ...run2.spec.steps.map(([layer2], step) => `${stepNamed(run2, step)}: ${run2.spec.layers[layer2].name}`)];
+      this.choice = el(
+        "select",
+        { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
+        ...names.map((name2, n) => el("option", { value: n - 1 }, name2))
+      );
+      this.raw = el(
+        "button",
+        { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
+        "raw numbers"
+      );
+      this.list.classList.toggle("named", run2.spec.labels);
+      this.element = el(
+        "section",
+        { class: "panel stream-panel", "aria-label": "The residual stream" },
+        el("h2", {}, "Residual stream ", this.title),
+        el("div", { class: "tools" }, el("label", {}, "after ", this.choice), this.raw, el("span", { class: "legend" }, "◆ changed by this layer")),
+        this.list
+      );
+    }
+    run;
+    element;
+    title = el("span", {});
+    list = el("ul", { class: "stream" });
+    choice;
+    raw;
+    /** held: the subspace to mark, of what is chosen elsewhere. */
+    draw(position, layer2, raw, held = null) {
+      const { run: run2 } = this;
+      const i2 = Math.min(position, run2.count - 1);
+      this.choice.value = String(Math.min(layer2, run2.steps - 1));
+      this.title.textContent = `at position ${i2}`;
+      set(this.raw, { "aria-pressed": String(raw) });
+      this.list.replaceChildren(
+        ...run2.spec.subspaces.flatMap((subspace, n) => {
+          if (subspace.labels?.length === 0) return [];
+          const value = run2.value(n, 2 * layer2 + 2, i2);
+          const changed2 = run2.changed(n, layer2, i2);
+          const empty2 = value.coordinates.every((v) => v === 0);
+          return [
+            el(
+              "li",
+              { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
+              el("span", { class: "mark" }, changed2 ? "◆" : ""),
+              el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
+              el("span", { class: "mono words" }, words(subspace, value, i2)),
+              raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
+            )
+          ];
+        })
+      );
+    }
+  };
+
+  // src/model.ts
+  var ModelPanel = class {
+    constructor(model, run2, store) {
+      this.model = model;
+      this.run = run2;
+      this.store = store;
+      const typeset = typesetter(run2.spec);
+      const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
+      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
+      this.rows = [...first.querySelectorAll("tbody tr")];
+      this.element = el(
+        "details",
+        { class: "panel model-panel" },
+        el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
+        first,
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
+      );
+    }
+    model;
+    run;
+    store;
+    element;
+    rows;
+    /** Mark the variables that a layer writes. */
+    draw(layer2) {
+      const number4 = this.run.layerOf(layer2) + 1;
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number4));
+    }
+    /** The button that chooses the layer which writes a variable. */
+    writer({ layer: layer2, part }) {
+      const name2 = layer2 === 0 ? "embedding" : `layer ${layer2} (${this.run.spec.layers[layer2 - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer2 - 1] ?? -1 }) }, name2);
+    }
+  };
+  function table(caption, headings, rows, typeset) {
+    const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
+    const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
+    const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
+    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
+    return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
+  }
+
+  // src/picture.ts
+  var Picture = class extends Graph {
+    constructor(run2, spec, buffers, redraw) {
+      super(spec.name, spec.graph, buffers, redraw);
+      this.run = run2;
+      this.spec = spec;
+      set(this.scroll, { "aria-label": `The ${spec.name}` });
+    }
+    run;
+    spec;
+    draw(position) {
+      const { marks: marks2, name: name2 } = this.spec;
+      const column2 = marks2 && this.run.spec.columns.find((each) => each.name === marks2.column);
+      if (!column2) return;
+      const node = (i2) => i2 < 0 ? marks2.start : marks2.nodes[this.run.rows.cell(column2.name, i2)];
+      const [before, now] = [node(position - 1), node(position)];
+      this.unmark("now");
+      this.nodes.get(now ?? "")?.classList.add("now");
+      for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
+      const said2 = `${column2.name} ${this.run.rows.cell(column2.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      this.caption.textContent = said2;
+      set(this.scroll, { "aria-label": `The ${name2}: ${said2}` });
+    }
+  };
+
+  // src/rules.ts
+  var MOST5 = 40;
+  var RulesPanel = class {
+    constructor(description, store) {
+      this.description = description;
+      this.store = store;
+      const { run: run2, rules, tape, number: number4 } = description;
+      const { lead, prompt } = run2.spec;
+      if (tape !== null) this.list.append(el("li", {}, this.token(0)));
+      for (const rule of rules) {
+        const item = el("li", { class: "prompt-rule", "data-rule": rule.wanted }, this.token(rule.key), this.token(rule.value));
+        this.items.set(rule, item);
+        this.list.append(item);
+      }
+      const symbols = Array.from({ length: Math.min(prompt - lead, MOST5) }, (_, n) => this.token(lead + n));
+      const more = prompt - lead - symbols.length;
+      this.list.append(el("li", { class: "prompt-word" }, ...symbols, more > 0 ? el("span", { class: "meaning" }, `and ${more} more`) : null, this.token(prompt)));
+      set(this.said, { class: `lookup hue${number4 % 7}` });
+      const told = `${count(rules.length, "rule")} in ${count(lead, "token")}, then the input`;
+      this.element = el(
+        "section",
+        { class: "panel rules-panel", "aria-label": "The machine in the prompt" },
+        el("h2", {}, "The machine in the prompt ", el("span", { class: "check" }, told)),
+        this.list,
+        this.said
+      );
+    }
+    description;
+    store;
+    element;
+    list = el("ol", { class: "prompt-rules", tabindex: 0, "aria-label": "The prompt" });
+    said = el("p", { class: "lookup" });
+    tokens = /* @__PURE__ */ new Map();
+    items = /* @__PURE__ */ new Map();
+    draw(position) {
+      const { description } = this;
+      const i2 = Math.min(position, description.run.count - 1);
+      const lookup = description.lookup(i2);
+      const seen = new Set(lookup && !lookup.look.uniform ? lookup.look.sharers : []);
+      for (const [n, token3] of this.tokens) {
+        token3.classList.toggle("now", n === i2);
+        set(token3, { "aria-current": n === i2 ? "step" : null });
+      }
+      for (const [rule, item] of this.items) {
+        item.classList.toggle("found", lookup?.found === rule);
+        item.classList.toggle("shared", lookup?.found !== rule && seen.has(rule.value));
+        item.classList.add(`hue${description.number % 7}`);
+      }
+      this.show(lookup, i2);
+      this.said.replaceChildren(...this.says(lookup));
+    }
+    token(i2) {
+      const text = this.description.run.rows.fed(i2);
+      const kind2 = i2 >= this.description.run.spec.lead ? "symbol" : "";
+      const act = () => this.store.set({ i: i2, playing: false });
+      const button2 = el("button", { type: "button", class: `prompt-token mono ${kind2}`, "data-token": i2, "aria-label": `position ${i2}: ${text}`, title: `position ${i2}`, click: act }, text);
+      this.tokens.set(i2, button2);
+      return button2;
+    }
+    says(lookup) {
+      const { label, number: number4 } = this.description;
+      if (!lookup) return ["The machine has no state yet: no rule is looked up."];
+      return [sample(number4), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
+    }
+    /** Bring what is marked into view, in the list alone: the page stays where it is. */
+    show(lookup, i2) {
+      const marked = (lookup?.found && this.items.get(lookup.found)) ?? this.tokens.get(i2);
+      if (!marked) return;
+      const [box, view2] = [marked.getBoundingClientRect(), this.list.getBoundingClientRect()];
+      if (box.top < view2.top) this.list.scrollTop -= view2.top - box.top + 8;
+      else if (box.bottom > view2.bottom) this.list.scrollTop += box.bottom - view2.bottom + 8;
+    }
+  };
 
   // src/sequence/why.ts
   function listed(positions) {
@@ -26746,7 +27849,7 @@
         return i2 === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 + 1)} at ${i2 + 1}`], cells: span(first, [i2 + 1]) };
       case "since":
       case "until":
-        return nearest2(node, at, nodes, i2, n);
+        return nearest3(node, at, nodes, i2, n);
       case "count left":
       case "count right": {
         const range2 = node.operator === "count left" ? between(1, i2) : between(i2, n);
@@ -26765,18 +27868,18 @@
       case "retrieve": {
         const there = selected3[number4][i2 - 1].flatMap((yes, k) => yes ? [k + 1] : []);
         const sight = between(1, n).filter((j2) => IN_SIGHT[node.sight](j2, i2));
-        const read = leaves(node.score);
+        const read4 = leaves(node.score);
         const j = node.choice === "latest" ? there.at(-1) : there[0];
         const sought = sight.length ? `of the positions in sight, ${listed(sight)}, ` : "no position is in sight, ";
         if (j === void 0) return { words: [sight.length ? `${sought}none is selected, so it is ` : `${sought}so it is `, named(node.default), ` here`], cells: here(node.default) };
-        const cells = [[node.values, j], ...read.key.map((k) => [k, j]), ...here(...read.query)];
+        const cells = [[node.values, j], ...read4.key.map((k) => [k, j]), ...here(...read4.query)];
         return { words: [sought, `${listed(there)} ${there.length > 1 ? "are" : "is"} selected; the ${node.choice} is ${j}, where `, named(node.values), " is ", { code: text(node.values, j) }], cells };
       }
       default:
         return { words: [], cells: [] };
     }
   }
-  function nearest2(node, at, nodes, i2, n) {
+  function nearest3(node, at, nodes, i2, n) {
     const [left, right] = node.arguments;
     const since = node.operator === "since";
     const range2 = since ? between(1, i2).reverse() : between(i2, n);
@@ -26805,22 +27908,22 @@
     if ("key" in score) return { key: [score.key], query: [] };
     if ("query" in score) return { key: [], query: [score.query] };
     if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
-    const parts = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
-    return { key: parts.flatMap(({ key }) => key), query: parts.flatMap(({ query }) => query) };
+    const parts3 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts3.flatMap(({ key }) => key), query: parts3.flatMap(({ query }) => query) };
   }
 
   // src/sequence/formula.ts
   var FAR = 12;
   var FormulaPanel = class {
-    constructor(run, spec, store) {
-      this.run = run;
+    constructor(run2, spec, store) {
+      this.run = run2;
       this.spec = spec;
       this.store = store;
       const { before, after } = spec;
-      const tokens = Array.from({ length: run.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
+      const tokens = Array.from({ length: run2.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
       this.found = evaluate(spec, tokens);
       this.tree = treeOf(spec);
-      this.heads = run.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
+      this.heads = run2.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
       const corner = el("span", { role: "columnheader", class: "formula-node" }, "subformula");
       this.columns = tokens.map(
         (token3, p) => el("span", { role: "columnheader", class: "formula-token", "data-position": p + before.length }, el("b", { class: "mono" }, this.shown(token3)), el("span", { class: "index" }, String(p + before.length)))
@@ -27026,8 +28129,8 @@
       this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
     }
   };
-  function plain({ operator: operator2, arguments: parts }) {
-    return operator2 === "always" || operator2 === "text" || operator2 === "input" || operator2 === "sum" && !parts.length;
+  function plain2({ operator: operator2, arguments: parts3 }) {
+    return operator2 === "always" || operator2 === "text" || operator2 === "input" || operator2 === "sum" && !parts3.length;
   }
   function treeOf({ nodes, root: root2 }) {
     const rows = [];
@@ -27035,18 +28138,946 @@
     const waiting = [[root2, 0]];
     while (waiting.length) {
       const [node, depth] = waiting.pop();
-      const parts = [...new Set(nodes[node].arguments)].filter((part) => !plain(nodes[part]));
-      const again = met.has(node) && parts.length > 0;
+      const parts3 = [...new Set(nodes[node].arguments)].filter((part) => !plain2(nodes[part]));
+      const again = met.has(node) && parts3.length > 0;
       met.add(node);
       rows.push({ node, depth, again });
-      if (!again) waiting.push(...parts.reverse().map((part) => [part, depth + 1]));
+      if (!again) waiting.push(...parts3.reverse().map((part) => [part, depth + 1]));
     }
     return rows;
   }
 
+  // src/sequence/scheme.ts
+  var Scheme = class {
+    constructor(spec) {
+      this.spec = spec;
+      const { nodes } = spec;
+      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      nodes.forEach((node, n) => {
+        if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
+      });
+      this.layers = [];
+      for (const node of nodes) {
+        this.layers.push(this.since(node));
+        this.ended.push(node.operator === "looped" || node.kind !== "loop" && node.arguments.some((part) => this.ended[part]));
+      }
+      const layers = [...new Set(this.layers.filter((_, n) => this.has[n]))].sort((a, b) => a - b);
+      this.bands = layers.map((layer2) => ({ layer: layer2, rows: this.inside(layer2) }));
+      this.rows = this.bands.flatMap((band) => band.rows);
+      this.edges = [...this.rows.flatMap((row) => this.into(row)), ...nodes.flatMap((node) => this.again(node))];
+    }
+    spec;
+    bands;
+    edges;
+    /** The nodes with rows, from top to bottom. */
+    rows;
+    has;
+    layers;
+    /** Whether a node is made of what a loop leaves. */
+    ended = [];
+    /** The layer of the weights after which a node is known, from 0; -1: from the embedding on. */
+    layer(number4) {
+      return this.layers[number4];
+    }
+    /** Whether a node is made of what a loop leaves, so that it is known after the last pass. */
+    afterLoop(number4) {
+      return this.ended[number4];
+    }
+    /** Whether a node has a row. */
+    row(number4) {
+      return this.has[number4];
+    }
+    /** The heads of the weights that look where a selector selects, or where that of an aggregate does: layer and head, from 0. */
+    heads(number4) {
+      const selector = this.selector(number4);
+      if (selector === null) return [];
+      const own = this.spec.nodes[selector].heads;
+      return own.length ? own : this.spec.nodes[number4].heads;
+    }
+    /** A selector itself, or that of an aggregate; null of other nodes. */
+    selector(number4) {
+      const node = this.spec.nodes[number4];
+      if (node.kind === "selector") return number4;
+      return node.operator === "aggregate" ? node.arguments[0] : null;
+    }
+    /** The s-ops that a selector compares, as they are written: keys and queries, each once and without constants. */
+    compared(selector) {
+      const { nodes } = this.spec;
+      const [keys2, queries] = [/* @__PURE__ */ new Set(), /* @__PURE__ */ new Set()];
+      const visit = (number4) => {
+        const node = nodes[number4];
+        if (node.operator !== "select") return node.arguments.forEach(visit);
+        const [key, query] = node.arguments;
+        if (nodes[key].operator !== "constant") keys2.add(key);
+        if (nodes[query].operator !== "constant") queries.add(query);
+      };
+      visit(selector);
+      return { keys: [...keys2], queries: [...queries] };
+    }
+    /** The aggregates with rows of a selector. */
+    aggregates(selector) {
+      return this.rows.filter((row) => row !== selector && this.selector(row) === selector);
+    }
+    /** The edges to a row: from the rows that it is made of. */
+    into(to) {
+      const node = this.spec.nodes[to];
+      const from = (numbers, role) => this.behind(numbers).map((number4) => ({ from: number4, to, role }));
+      if (node.kind === "selector") {
+        const { keys: keys2, queries } = this.compared(to);
+        return [...from(keys2, "key"), ...from(queries, "query")];
+      }
+      if (node.operator === "aggregate") return [{ from: node.arguments[0], to, role: "selector" }, ...from([node.arguments[1]], "value")];
+      return from(parts2(node), "part");
+    }
+    /** The edges of a loop: from what a pass makes to what the next one begins with. */
+    again(node) {
+      if (node.operator !== "repeat") return [];
+      return node.states.flatMap((to, n) => this.has[to] ? this.behind([node.nexts[n]]).filter((from) => from !== to).map((from) => ({ from, to, role: "again" })) : []);
+    }
+    /** The rows that nodes stand for: their own, or those of what they are made of; each once. */
+    behind(numbers) {
+      const found = /* @__PURE__ */ new Set();
+      const visit = (number4) => {
+        if (this.has[number4]) found.add(number4);
+        else parts2(this.spec.nodes[number4]).forEach(visit);
+      };
+      numbers.forEach(visit);
+      return [...found].sort((a, b) => a - b);
+    }
+    /** The cells that a cell is made of: the other end of each edge, and the position there. */
+    sources({ node, at }, { selected: selected3 }) {
+      const selector = this.selector(node);
+      const row = selector === null ? [] : selected3[selector][at];
+      return this.into(node).flatMap((edge) => {
+        if (edge.role !== "key" && edge.role !== "value") return [{ ...edge, at }];
+        return row.flatMap((on, k) => on ? [{ ...edge, at: k }] : []);
+      });
+    }
+    /** All cells that a cell depends on. */
+    upstream(place, evaluated) {
+      const found = /* @__PURE__ */ new Map();
+      const waiting = [place];
+      for (let here = waiting.pop(); here; here = waiting.pop())
+        for (const { from, at } of this.sources(here, evaluated)) {
+          const name2 = `${from}:${at}`;
+          if (found.has(name2)) continue;
+          found.set(name2, { node: from, at });
+          waiting.push({ node: from, at });
+        }
+      return [...found.values()];
+    }
+    since(node) {
+      if (node.heads.length) return Math.max(...node.heads.map(([layer2]) => layer2));
+      if (node.operator === "aggregate" && this.spec.nodes[node.arguments[0]].heads.length) return this.layers[node.arguments[0]];
+      return node.since ?? Math.max(-1, ...node.arguments.map((part) => this.layers[part] ?? -1));
+    }
+    /** The rows of a layer: each selector before what it aggregates, anything after what it is made of. */
+    inside(layer2) {
+      const here = this.layers.flatMap((own, number4) => own === layer2 && this.has[number4] ? [number4] : []);
+      const order2 = here.flatMap((number4) => this.spec.nodes[number4].kind === "selector" ? [number4, ...here.filter((each) => this.spec.nodes[each].operator === "aggregate" && this.selector(each) === number4)] : []);
+      return [...order2, ...here.filter((number4) => !order2.includes(number4))];
+    }
+  };
+  function parts2(node) {
+    return node.operator === "looped" ? [node.arguments[1]] : node.arguments;
+  }
+  function kindOf(node, values) {
+    if (node.kind === "selector") return "selector";
+    if (typeof values[0] === "string") return "token";
+    return values.every((value) => typeof value === "boolean") && !node.numeric ? "truth" : "number";
+  }
+  function sizeOf(value) {
+    return typeof value === "string" ? null : Math.abs(nearest(value));
+  }
+
+  // src/sequence/flow.ts
+  var ROW = 36;
+  var HIGH = 26;
+  var HEAD = 36;
+  var LEAST = 26;
+  var MOST6 = 46;
+  var WIDEST = 78;
+  var CHARACTER = 7.4;
+  var DOT = 12;
+  var BARS = 48;
+  var ROLES = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
+  var FlowPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      let y = 0;
+      for (const { layer: layer2, rows } of program.scheme.bands) {
+        const button2 = el(
+          "button",
+          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
+          el("span", { class: "number" }, String(layer2 + 1)),
+          program.title(layer2)
+        );
+        this.bands.set(layer2, button2);
+        this.names.append(button2);
+        y += HEAD;
+        for (const row of rows) {
+          this.middle.set(row, y + ROW / 2);
+          this.names.append(this.name(row, y));
+          y += ROW;
+        }
+      }
+      this.height = y + 4;
+      this.names.prepend(this.arcs);
+      this.names.style.height = `${this.height}px`;
+      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
+      this.tape.addEventListener("mouseleave", () => this.light(null));
+      this.tape.addEventListener("click", (event) => {
+        const place = this.under(event);
+        if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
+      });
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `role of-${role}` }, name2));
+      this.element = el(
+        "section",
+        { class: "panel flow-panel", "aria-label": "The flow of the computation" },
+        el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
+        this.scroll,
+        this.said,
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+      );
+    }
+    program;
+    store;
+    element;
+    scroll = el("div", { class: "scroll flow" });
+    heading = svg("svg", { class: "flow-positions", "aria-hidden": "true" });
+    names = el("div", { class: "flow-names" });
+    arcs = svg("svg", { class: "flow-arcs", "aria-hidden": "true" });
+    tape = svg("svg", { class: "flow-tape", "aria-hidden": "true" });
+    said = el("p", { class: "flow-said mono" });
+    lines = svg("g", {});
+    marks = svg("g", {});
+    column = svg("rect", { class: "flow-column" });
+    buttons = /* @__PURE__ */ new Map();
+    bands = /* @__PURE__ */ new Map();
+    cells = /* @__PURE__ */ new Map();
+    edges = [];
+    /** The middle of each row, from the top. */
+    middle = /* @__PURE__ */ new Map();
+    height;
+    wide = 0;
+    drawn = null;
+    shown = null;
+    /** Lay out the cells in the width that there is. */
+    measure() {
+      const { names, scroll, program } = this;
+      this.drawn = null;
+      names.style.width = "";
+      const spare = scroll.clientWidth - names.offsetWidth - program.count * MOST6 - 16;
+      if (spare > 0) names.style.width = `${Math.min(names.offsetWidth + spare, 380)}px`;
+      this.drawArcs();
+    }
+    draw(now) {
+      const { program } = this;
+      if (this.drawn !== program.evaluated) this.build();
+      const here = program.place(now);
+      const lit = now.lit;
+      const near2 = /* @__PURE__ */ new Set();
+      for (const { edge, group } of this.edges) {
+        const touches = edge.from === here.node || edge.to === here.node;
+        group.classList.toggle("near", touches);
+        if (touches) near2.add(edge.from).add(edge.to);
+      }
+      const chosen = program.chosen(now);
+      for (const [row, button2] of this.buttons) {
+        const classes = { ...program.known(row, now), chosen: row === chosen, lit: row === lit?.node, near: near2.has(row) };
+        for (const [name2, on] of Object.entries(classes)) for (const part of [button2, this.cells.get(row)]) part.classList.toggle(name2, on);
+        set(button2, { "aria-pressed": String(row === chosen), tabindex: row === chosen ? 0 : -1 });
+      }
+      const layer2 = program.layer(now.layer);
+      for (const [number4, button2] of this.bands) {
+        button2.classList.toggle("chosen", number4 === layer2);
+        set(button2, { "aria-pressed": String(number4 === layer2) });
+      }
+      set(this.column, { x: here.at * this.wide });
+      this.said.textContent = program.because(here);
+      this.scroll.classList.toggle("playing", now.playing);
+      this.trace(here);
+      if (chosen === this.shown) return;
+      this.shown = chosen;
+      this.show(chosen);
+    }
+    /** Bring a row into view, in the panel alone. */
+    show(row) {
+      const { scroll, heading: heading2 } = this;
+      const [top2, bottom] = [this.middle.get(row) - ROW - HEAD / 2, this.middle.get(row) + ROW];
+      const high = scroll.clientHeight - heading2.clientHeight;
+      if (top2 < scroll.scrollTop) scroll.scrollTop = top2;
+      else if (bottom > scroll.scrollTop + high) scroll.scrollTop = bottom - high;
+    }
+    name(row, y) {
+      const { program, store } = this;
+      const { name: name2 } = program.node(row);
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: `sop kind-${program.kind(row)}${program.isOutput(row) ? " output" : ""}`,
+          style: `top:${y}px`,
+          "data-node": row,
+          "aria-pressed": "false",
+          title: name2,
+          click: () => store.set({ node: row }),
+          mouseenter: () => this.light({ node: row, at: program.place(store.now).at }),
+          mouseleave: () => this.light(null)
+        },
+        ...program.kind(row) === "selector" ? program.tags(row) : [],
+        el("span", { class: "sop-name" }, name2)
+      );
+      this.buttons.set(row, button2);
+      return button2;
+    }
+    /** Draw the cells of all rows. */
+    build() {
+      const { program, height } = this;
+      const { count: count2, scheme } = program;
+      this.drawn = program.evaluated;
+      const room = this.scroll.clientWidth - this.names.offsetWidth - 10;
+      const widest = Math.max(1, ...scheme.rows.flatMap((row) => program.texts(row).map((text) => text.length)));
+      const least = Math.min(WIDEST, Math.max(LEAST, widest * CHARACTER + 8));
+      const wide = Math.max(least, Math.min(Math.max(MOST6, least), Math.floor(room / count2)));
+      this.wide = wide;
+      const width = count2 * wide + 4;
+      set(this.tape, { width, height, viewBox: `0 0 ${width} ${height}` });
+      set(this.heading, { width, height: 20, viewBox: `0 0 ${width} 20` });
+      this.heading.replaceChildren(...Array.from({ length: count2 }, (_, i2) => svg("text", { x: (i2 + 0.5) * wide, y: 14, "text-anchor": "middle" }, String(i2))));
+      set(this.column, { y: 0, width: wide, height });
+      for (const row of scheme.rows) {
+        this.cells.set(row, this.row(row));
+        set(this.buttons.get(row), { "aria-label": program.said(row) });
+      }
+      this.tape.replaceChildren(this.column, this.marks, this.lines, ...this.cells.values());
+    }
+    row(row) {
+      const { program, wide } = this;
+      const kind2 = program.kind(row);
+      const group = svg("g", { "data-node": row, class: `flow-cells kind-${kind2}${program.isOutput(row) ? " output" : ""}`, transform: `translate(0 ${this.middle.get(row) - HIGH / 2})` });
+      if (kind2 === "selector") {
+        program.selected(row).forEach((keys2, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.bars(keys2))));
+        return group;
+      }
+      const selector = program.scheme.selector(row);
+      const sizes = program.evaluated.values[row].map(sizeOf);
+      const largest2 = Math.max(...sizes.map((size) => size ?? 0), 1e-9);
+      program.texts(row).forEach((text, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.cell(text, kind2, kind2 === "number" ? sizes[q] / largest2 : 0, selector !== null && !program.selected(selector)[q].includes(true)))));
+      return group;
+    }
+    /** share: how large the value is beside the largest of the row; fallback: whether it is there because nothing is selected. */
+    cell(text, kind2, share, fallback) {
+      const { wide, program } = this;
+      const hue = kind2 === "token" ? program.hue(text) : null;
+      const frame = svg("rect", { class: `frame${hue === null ? "" : ` hue${hue} tinted`}${kind2 === "truth" && text === "T" ? " yes" : ""}${fallback ? " fallback" : ""}`, x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      const tall = Math.round((HIGH - 4) * share);
+      const bar = tall ? svg("rect", { class: "bar", x: 4, y: HIGH - 2 - tall, width: wide - 8, height: tall, rx: 2 }) : null;
+      return [frame, ...bar ? [bar] : [], this.label(text)];
+    }
+    label(text) {
+      const { wide } = this;
+      const tight = text.length * CHARACTER > wide - 6 ? { textLength: wide - 8, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { x: wide / 2, y: HIGH / 2 + 4.5, "text-anchor": "middle", ...tight }, text);
+    }
+    /** A selector's cell: the tape in small, filled where it is selected; of a long tape the number of selected positions. */
+    bars(keys2) {
+      const { wide } = this;
+      const frame = svg("rect", { class: "frame", x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      if (keys2.length > BARS) return [frame, this.label(String(keys2.filter(Boolean).length))];
+      const step = (wide - 9) / keys2.length;
+      const thick = step > 2.5 ? step - 0.8 : step * 0.85;
+      const path = (on) => keys2.flatMap((key, k) => key === on ? [`M${(4.5 + k * step).toFixed(2)} 5h${thick.toFixed(2)}v${HIGH - 10}h${(-thick).toFixed(2)}z`] : []).join("");
+      return [frame, svg("path", { class: "off", d: path(false) }), svg("path", { class: "on", d: path(true) })];
+    }
+    /** The arcs between rows, left of their names. */
+    drawArcs() {
+      const { scheme } = this.program;
+      const { height } = this;
+      const room = parseFloat(getComputedStyle(this.names.querySelector(".sop")).paddingLeft);
+      const x = room - DOT;
+      set(this.arcs, { width: room, height, viewBox: `0 0 ${room} ${height}` });
+      this.edges.length = 0;
+      const length = (edge) => this.middle.get(edge.to) - this.middle.get(edge.from);
+      const farthest = Math.max(...scheme.edges.map((edge) => Math.abs(length(edge))), 1);
+      const shift2 = { key: -4, query: 4, value: 0, selector: -3, part: 0, again: 0 };
+      for (const edge of [...scheme.edges].sort((a, b) => Math.abs(length(b)) - Math.abs(length(a)))) {
+        const from = this.middle.get(edge.from);
+        const to = this.middle.get(edge.to) + shift2[edge.role];
+        const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
+        const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
+        const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
+        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+      }
+      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
+    }
+    /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
+    trace(here) {
+      const { wide, middle, program } = this;
+      const sources = program.scheme.sources(here, program.evaluated);
+      const direct = new Map(sources.map((source) => [`${source.from}:${source.at}`, source]));
+      const mark2 = (node, at, kind2) => svg("rect", { class: `flow-mark ${kind2}`, x: at * wide, y: middle.get(node) - HIGH / 2 - 2, width: wide, height: HIGH + 4, rx: 7 });
+      this.marks.replaceChildren(
+        ...program.scheme.upstream(here, program.evaluated).filter(({ node, at }) => !direct.has(`${node}:${at}`)).map(({ node, at }) => mark2(node, at, "far")),
+        ...[...direct.values()].map(({ from, at, role }) => mark2(from, at, `of-${role}`)),
+        mark2(here.node, here.at, "here")
+      );
+      this.lines.replaceChildren(
+        ...sources.map(({ from, at, role }) => {
+          const [x0, x1] = [(at + 0.5) * wide, (here.at + 0.5) * wide];
+          const [y0, y1] = [middle.get(from), middle.get(here.node)];
+          if (at !== here.at) {
+            const bend = Math.max(8, (y1 - y0 - HIGH) / 2);
+            return svg("path", { class: `flow-line of-${role}`, d: `M${x0} ${y0 + HIGH / 2 + 2}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1 - HIGH / 2 - 2}` });
+          }
+          const edge = (here.at + 1) * wide;
+          return svg("path", { class: `flow-line of-${role}`, d: `M${edge - 2} ${y0}Q${edge + 3} ${y0} ${edge + 3} ${y0 + 6}V${y1 - 6}Q${edge + 3} ${y1} ${edge - 2} ${y1}` });
+        })
+      );
+    }
+    /** The row and the position under the mouse. */
+    under(event) {
+      const box = this.tape.getBoundingClientRect();
+      const at = Math.floor((event.clientX - box.left) / this.wide);
+      const y = event.clientY - box.top;
+      if (at < 0 || at >= this.program.count) return null;
+      for (const [node, middle] of this.middle) if (Math.abs(y - middle) <= ROW / 2) return { node, at };
+      return null;
+    }
+    light(lit) {
+      const now = this.store.now.lit;
+      if (lit?.node !== now?.node || lit?.at !== now?.at) this.store.set({ lit });
+    }
+    /** Move the focus along the arcs, or from row to row. */
+    key(event) {
+      const { rows } = this.program.scheme;
+      const edges = this.program.scheme.edges.filter(({ role }) => role !== "again");
+      const place = rows.findIndex((row) => this.buttons.get(row) === document.activeElement);
+      if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const here = rows[place];
+      const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
+      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const find2 = keys2[event.key];
+      if (!find2) return;
+      event.preventDefault();
+      const next = rows[find2()];
+      if (next === void 0) return;
+      this.buttons.get(next).focus();
+      this.light({ node: next, at: this.program.place(this.store.now).at });
+    }
+  };
+
+  // src/sequence/program.ts
+  var LISTED = 10;
+  var Program = class {
+    /** word: the tokens of the input. */
+    constructor(spec, run2, word) {
+      this.spec = spec;
+      this.run = run2;
+      this.word = word;
+      this.scheme = new Scheme(spec);
+      this.lines = spec.source.trimEnd().split("\n");
+      this.evaluated = this.whole = evaluate(spec, word);
+      this.kinds = spec.nodes.map((node, n) => kindOf(node, this.evaluated.values[n]));
+    }
+    spec;
+    run;
+    word;
+    scheme;
+    /** The lines of its text. */
+    lines;
+    kinds;
+    whole;
+    /** By loop and pass, what every node is if the loop ends after it. */
+    after = /* @__PURE__ */ new Map();
+    /** What every node is, in the chosen pass of a loop. */
+    evaluated;
+    /** The number of positions of the input. */
+    get count() {
+      return this.word.length;
+    }
+    /** The position of the run at which position `at` of the input is. */
+    position(at) {
+      return this.spec.before.length + at;
+    }
+    /** What is computed, in a line. */
+    get about() {
+      const heads = this.scheme.rows.filter((row) => this.kind(row) === "selector").length;
+      const depth = Math.max(0, ...this.spec.nodes.map((node) => node.depth));
+      return `depth ${depth}, ${count(heads, "head")}`;
+    }
+    node(number4) {
+      return this.spec.nodes[number4];
+    }
+    kind(number4) {
+      return this.kinds[number4];
+    }
+    /** The values of a node as the table shows them, blanks visible. */
+    texts(number4) {
+      return (this.evaluated.texts[number4] ?? []).map((text) => text.replaceAll(" ", "␣"));
+    }
+    selected(number4) {
+      return this.evaluated.selected[number4];
+    }
+    /** Whether it is what the program computes. */
+    isOutput(number4) {
+      return this.spec.root === number4;
+    }
+    /** The hue of a text among the tokens; null: it is none of them. */
+    hue(text) {
+      const letter = this.spec.alphabet.indexOf(text);
+      return letter < 0 ? null : letter % 7;
+    }
+    /** A row in words, for screen readers. */
+    said(row) {
+      const { name: name2 } = this.node(row);
+      return this.kind(row) === "selector" ? `selector ${name2}` : `${name2}: ${this.texts(row).join(" ")}`;
+    }
+    /** Why a cell is what it is, in a line. */
+    because({ node: number4, at }) {
+      const node = this.node(number4);
+      const here = `${node.name} at ${at}`;
+      const selector = this.scheme.selector(number4);
+      const text = this.texts(number4)[at];
+      const list = (all) => (all.length > LISTED ? [...all.slice(0, LISTED), "…"] : all).join(", ");
+      if (selector === null) {
+        const parts3 = this.scheme.into(number4).map(({ from }) => `${this.node(from).name} = ${this.texts(from)[at]}`);
+        return parts3.length ? `${here} = ${node.text} = ${text}, where ${list(parts3)}` : `${here} = ${text}`;
+      }
+      const keys2 = this.selected(selector)[at].flatMap((on, k) => on ? [k] : []);
+      const places = list(keys2.map(String));
+      if (node.kind === "selector") {
+        if (node.operator !== "select") return `${here} selects ${places || "nothing"}`;
+        const [key, query] = node.arguments;
+        return `${here} selects ${places || "nothing"}: the positions where ${this.node(key).name} ${node.relation} ${this.texts(query)[at]}`;
+      }
+      const values = node.arguments[1];
+      const { name: name2 } = this.node(values);
+      if (!keys2.length) return `${here} = ${text}, the default: ${this.node(selector).name} selects nothing there`;
+      if (keys2.length === 1) return `${here} = ${name2} at ${places} = ${text}`;
+      return `${here} = the mean of ${name2} at ${places} = the mean of ${list(keys2.map((k) => this.texts(values)[k]))} = ${text}`;
+    }
+    /** The numbers of the heads that compute a selector, in their hues. */
+    tags(row) {
+      return this.scheme.heads(row).map(([layer2, head]) => el("b", { class: `tag hue${this.number(layer2, head) % 7}` }, `${layer2 + 1}.${head + 1}`));
+    }
+    /** Where the heads of the selector of a node look, in the chosen pass. */
+    looks(node, { layer: step }) {
+      const steps = this.run.stepsWith(step);
+      return this.scheme.heads(node).map(([layer2, head]) => ({
+        label: `${layer2 + 1}.${head + 1}`,
+        hue: this.number(layer2, head) % 7,
+        keys: this.word.map((_, at) => {
+          const weights = this.run.attention(steps[layer2], head, this.position(at));
+          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+        })
+      }));
+    }
+    /** The number of a head among those of all layers. */
+    number(layer2, head) {
+      return this.run.spec.layers.slice(0, layer2).reduce((sum, { heads }) => sum + heads.length, head);
+    }
+    // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
+    /** The layer of a step, from 0; -1: the embedding. */
+    layer(step) {
+      return this.run.layerOf(step);
+    }
+    /** The step of a layer that goes with the chosen step: in the same pass of a loop, otherwise the last. */
+    step(layer2, chosen) {
+      return layer2 < 0 ? -1 : this.run.stepsWith(chosen)[layer2];
+    }
+    title(layer2) {
+      return layer2 < 0 ? "input" : this.run.spec.layers[layer2].name;
+    }
+    /** See what there is in the pass of a step. */
+    turn({ layer: step }) {
+      const { spec, run: run2, after } = this;
+      const [layer2, pass] = run2.spec.steps[step] ?? [-1, 0];
+      const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last2]) => first <= layer2 && layer2 <= last2)];
+      if (loop === void 0) return void (this.evaluated = this.whole);
+      const key = `${loop} ${pass}`;
+      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after.get(key);
+    }
+    /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
+    known(row, { layer: step }) {
+      const { run: run2, scheme } = this;
+      const [own, layer2] = [scheme.layer(row), this.layer(step)];
+      const looping = own === layer2 && (run2.spec.steps[step]?.[1] ?? 0) < run2.passes(layer2) && scheme.afterLoop(row);
+      return { unknown: own > layer2 || looping, fresh: own === layer2 && !looping };
+    }
+    /** The chosen row: the one that was clicked, otherwise the head of the chosen layer, or the last row that is known there. */
+    chosen({ node, layer: layer2 }) {
+      if (node !== null && this.scheme.row(node)) return node;
+      const known = this.scheme.bands.filter((band) => band.layer <= this.layer(layer2));
+      const rows = (known.at(-1) ?? this.scheme.bands[0]).rows;
+      return rows.find((row) => this.node(row).operator === "aggregate") ?? rows.at(-1);
+    }
+    /** The cell that is looked at: the one under the mouse, otherwise that of the chosen row at the position. */
+    place(now) {
+      const at = Math.max(0, Math.min(this.count - 1, now.i - this.spec.before.length));
+      return now.lit ?? { node: this.chosen(now), at };
+    }
+  };
+
+  // src/sequence/matrix.ts
+  var CELL = 26;
+  var LEAST2 = 19;
+  var GAP = 7;
+  var CHARACTER2 = 7;
+  var LONGEST3 = [24, 18, 14, 10];
+  var FLAG = 17;
+  var SPACE = 24;
+  var WRITTEN = 16;
+  var Matrices = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+    }
+    program;
+    store;
+    element = el("div", { class: "matrices" });
+    /** By query position, what is marked when it is looked at. */
+    marked = [];
+    cell = CELL;
+    /** The most characters of a label. */
+    longest = LONGEST3[0];
+    /** Whether the matrices of heads are below that of the selector. */
+    stacked = false;
+    /** Draw the matrix of the selector of a node, and beside it those of heads, in `room` pixels. */
+    show(node, heads, room) {
+      const { count: count2, scheme } = this.program;
+      const selector = scheme.selector(node);
+      this.marked = Array.from({ length: count2 }, () => []);
+      const own = () => this.margins(selector).left + this.margins(selector).right + 4;
+      const beside = (this.width([this.program.word]) + 2 + SPACE) * heads.length;
+      const together = () => Math.floor((room - own() - beside) / (count2 * (1 + heads.length)));
+      this.cell = CELL;
+      for (this.longest of LONGEST3) if (together() >= LEAST2) break;
+      this.stacked = together() < LEAST2;
+      if (this.stacked) this.longest = LONGEST3[0];
+      this.cell = Math.min(CELL, this.stacked ? Math.max(LEAST2, Math.floor((room - own()) / count2)) : together());
+      this.element.replaceChildren(this.selector(node, selector), ...heads.map((head) => this.attention(node, selector, head)));
+    }
+    /** Mark the row of a query position. */
+    draw(at) {
+      this.marked.forEach((parts3, q) => {
+        for (const part of parts3) {
+          part.classList.toggle("now", q === at);
+          if (part.hasAttribute("tabindex")) set(part, { tabindex: q === at ? 0 : -1 });
+        }
+      });
+    }
+    selector(node, selector) {
+      const { program, cell } = this;
+      const { count: count2, scheme } = program;
+      const { keys: keys2, queries } = scheme.compared(selector);
+      const results = scheme.aggregates(selector);
+      const values = this.averaged(selector);
+      const { left, asked, given: given2, top: top2 } = this.margins(selector);
+      const right = left + count2 * cell + GAP;
+      const bottom = top2 + count2 * cell + GAP;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, cell / 2], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left - asked * (queries.length + 0.5), top2 + (q + 0.5) * cell], asked, "token-label")
+      ];
+      keys2.forEach((key, n) => parts3.push(this.text(this.label(key), left - GAP, (n + 1.5) * cell, "end", "label of-key"), ...this.strip(key, left, (n + 1) * cell, "key")));
+      queries.forEach((query, n) => {
+        const x = left - asked * (queries.length - n);
+        const y = top2 - 12 - FLAG * (queries.length - n - 1);
+        parts3.push(this.text(this.label(query), x + asked, y, "end", "label of-query"), ...this.down(query, x, top2, asked, "query"));
+      });
+      results.forEach((result, n) => {
+        const y = top2 - 12 - FLAG * (results.length - n - 1);
+        const kinds = program.selected(selector).map((row) => row.includes(true) ? "value" : "fallback");
+        parts3.push(this.text(this.label(result, Math.floor((count2 * cell + (n + 1) * given2) / CHARACTER2)), right + (n + 1) * given2 - 2, y, "end", `label of-value${result === node ? " shown" : ""}`), ...this.down(result, right + n * given2, top2, given2, kinds));
+      });
+      values.forEach((value, n) => parts3.push(this.text(this.label(value), left - GAP, bottom + (n + 0.5) * cell, "end", "label of-value"), ...this.strip(value, left, bottom + n * cell, "value")));
+      const rows = program.selected(selector).map((row, q) => {
+        const path = row.flatMap((on, k) => on ? [square(left + k * cell, top2 + q * cell, cell)] : []).join("");
+        return this.row(node, q, left, top2, path, "on", this.saidRow(row), "selector");
+      });
+      const width = right + given2 * results.length + 2;
+      const height = bottom + values.length * cell + 2;
+      return this.figure("selector", `The selector: row, query position; column, key position`, width, height, left, top2, [...parts3, ...rows]);
+    }
+    attention(node, selector, { label, hue, keys: keys2 }) {
+      const { program, cell } = this;
+      const { count: count2 } = program;
+      const left = this.width([program.word]) + 2;
+      const top2 = this.stacked ? cell + GAP : this.margins(selector).top;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, top2 - cell / 2 - 3], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left / 2, top2 + (q + 0.5) * cell], left, "token-label")
+      ];
+      const rows = keys2.map((looked, q) => {
+        const due = program.selected(selector)[q];
+        const empty2 = !due.includes(true);
+        const share = 1 / looked.length;
+        const path = looked.map((k) => square(left + k * cell, top2 + q * cell, cell)).join("");
+        const group = this.row(node, q, left, top2, path, `share${empty2 ? " loose" : ""}`, `head ${label} looks at ${looked.join(", ")}${looked.length > 1 ? `, ${shareText(share)} each` : ""}`, label);
+        group.querySelector(".share")?.setAttribute("fill-opacity", String(share === 1 ? 1 : 0.12 + 0.5 * share));
+        if (count2 <= WRITTEN) for (const k of looked) group.append(this.text(shareText(share), left + (k + 0.5) * cell, top2 + (q + 0.5) * cell, "middle", share > 0.55 && !empty2 ? "written light" : "written"));
+        if (empty2) return group;
+        const wrong = due.flatMap((on, k) => on !== looked.includes(k) ? [square(left + k * cell, top2 + q * cell, cell)] : []);
+        if (wrong.length) group.append(svg("path", { class: "different", d: wrong.join("") }));
+        return group;
+      });
+      const below = this.stacked ? 0 : GAP + this.averaged(selector).length * cell;
+      const figure = this.figure(`attention hue${hue}`, `Head ${label}: row, where it looks from; column, where it looks`, left + count2 * cell + 2, top2 + count2 * cell + below + 2, left, top2, [...parts3, ...rows]);
+      set(figure, { "data-head": label });
+      figure.prepend(el("figcaption", {}, "attention of ", el("b", { class: "tag" }, label)));
+      return figure;
+    }
+    figure(kind2, said2, width, height, left, top2, parts3) {
+      const { cell } = this;
+      const { count: count2 } = this.program;
+      const grid = Array.from({ length: count2 + 1 }, (_, n) => `M${left} ${top2 + n * cell}h${count2 * cell}M${left + n * cell} ${top2}v${count2 * cell}`).join("");
+      const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said2 }, svg("rect", { class: "ground", x: left, y: top2, width: count2 * cell, height: count2 * cell }), svg("path", { class: "lines", d: grid }), ...parts3);
+      const caption = kind2 === "selector" ? [el("figcaption", {}, "selector")] : [];
+      return el("figure", { class: `matrix ${kind2}` }, ...caption, el("div", { class: "scroll", tabindex: -1 }, drawing));
+    }
+    /** A row of a matrix: what is filled, and what is pointed at. */
+    row(node, q, left, top2, path, kind2, said2, of) {
+      const { cell, program, store } = this;
+      const { count: count2 } = program;
+      const light = () => store.set({ lit: { node, at: q } });
+      const frame = svg("rect", {
+        class: "row-frame",
+        x: left,
+        y: top2 + q * cell,
+        width: count2 * cell,
+        height: cell,
+        tabindex: -1,
+        role: "button",
+        "aria-label": `position ${q}, ${program.word[q]}: ${said2}`,
+        "data-row": q,
+        "data-of": of,
+        mouseenter: light,
+        mouseleave: () => store.set({ lit: null }),
+        focus: light,
+        blur: () => store.set({ lit: null }),
+        click: () => store.set({ i: program.position(q), playing: false }),
+        keydown: (event) => this.key(event, of, q)
+      });
+      this.marked[q].push(frame);
+      return svg("g", { class: "matrix-row" }, path ? svg("path", { class: kind2, d: path }) : null, frame);
+    }
+    key(event, of, q) {
+      const next = { ArrowUp: q - 1, ArrowDown: q + 1, Home: 0, End: this.program.count - 1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") this.store.set({ i: this.program.position(q), playing: false });
+      else if (next === void 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      else this.element.querySelector(`[data-of="${of}"][data-row="${next}"]`)?.focus();
+      event.preventDefault();
+    }
+    saidRow(row) {
+      const keys2 = row.flatMap((on, k) => on ? [k] : []);
+      return keys2.length ? `selects ${keys2.join(", ")}` : "selects nothing";
+    }
+    /** What is around the matrix of a selector: the room left of it, of which each column of queries takes `asked`, the columns of results
+     * right of it, each `given` wide, and the room above it. */
+    margins(selector) {
+      const { program, cell } = this;
+      const { keys: keys2, queries } = program.scheme.compared(selector);
+      const results = program.scheme.aggregates(selector);
+      const asked = this.width([...queries.map((query) => program.texts(query)), program.word]);
+      const given2 = this.width(results.map((result) => program.texts(result)));
+      const wide = (node) => this.label(node).length * CHARACTER2 + GAP;
+      const labels = [...[...keys2, ...this.averaged(selector)].map(wide), ...queries.map((query, n) => wide(query) + asked * (queries.length - n - 1))];
+      const flags = Math.max(queries.length, results.length) * FLAG;
+      return { left: Math.max(asked * (queries.length + 1), ...labels), right: GAP + given2 * results.length, top: (1 + keys2.length) * cell + flags + GAP, asked, given: given2 };
+    }
+    label(node, longest = this.longest) {
+      const { name: name2 } = this.program.node(node);
+      return name2.length > longest ? `${name2.slice(0, longest - 1)}…` : name2;
+    }
+    /** What is averaged where a selector selects, each once and without constants. */
+    averaged(selector) {
+      const { program } = this;
+      const values = program.scheme.aggregates(selector).map((result) => program.node(result).arguments[1]);
+      return [...new Set(values)].filter((value) => program.node(value).operator !== "constant");
+    }
+    width(columns) {
+      return Math.max(this.cell, ...columns.flat().map((text) => Math.min(60, text.length * CHARACTER2 + 6)));
+    }
+    strip(node, x, y, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, k) => [svg("rect", { class: `box of-${kind2}`, x: x + k * cell, y, width: cell, height: cell - 2 }), this.text(text, x + (k + 0.5) * cell, y + cell / 2 - 1, "middle", "", cell - 3)]);
+    }
+    down(node, x, y, wide, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, q) => [svg("rect", { class: `box of-${typeof kind2 === "string" ? kind2 : kind2[q]}`, x, y: y + q * cell, width: wide - 2, height: cell }), this.text(text, x + wide / 2 - 1, y + (q + 0.5) * cell, "middle", "", wide - 4)]);
+    }
+    texts(texts, place, most, kind2) {
+      return texts.map((text, n) => this.text(text, ...place(n), "middle", kind2, most - 3));
+    }
+    text(text, x, y, anchor, kind2, most = Infinity) {
+      const tight = text.length * CHARACTER2 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { class: kind2, x, y: y + 4, "text-anchor": anchor, ...tight }, text);
+    }
+  };
+  function square(x, y, size) {
+    return `M${x + 1} ${y + 1}h${size - 2}v${size - 2}h${2 - size}z`;
+  }
+  function shareText(share) {
+    const text = share.toFixed(2);
+    return share >= 0.995 ? "1" : text === "0.00" ? "~0" : text.slice(1);
+  }
+
+  // src/sequence/sop.ts
+  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var SOpPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      this.matrices = new Matrices(program, store);
+      this.lines = program.lines.map((line) => el("li", {}, el("code", {}, line || " ")));
+      this.text = el("ol", { class: "scroll program-text", tabindex: 0, "aria-label": "The program" }, ...this.lines);
+      this.element = el(
+        "section",
+        { class: "panel sop-panel", "aria-label": "The chosen s-op" },
+        el("h2", {}, "The chosen s-op ", this.title),
+        this.made,
+        this.facts,
+        this.values,
+        this.matrices.element,
+        this.note,
+        this.lines.length ? this.text : null
+      );
+    }
+    program;
+    store;
+    element;
+    title = el("span", { class: "mono sop-title" });
+    facts = el("p", { class: "sop-facts" });
+    made = el("p", { class: "mono sop-text" });
+    values = el("div", { class: "scroll sop-values" });
+    note = el("p", { class: "sop-note" });
+    lines;
+    text;
+    matrices;
+    shown = null;
+    measure() {
+      this.shown = null;
+    }
+    draw(now) {
+      const { program } = this;
+      const chosen = program.chosen(now);
+      if (this.shown?.[0] !== chosen || this.shown[1] !== program.evaluated) {
+        this.shown = [chosen, program.evaluated];
+        this.show(chosen, now);
+      }
+      const at = program.place(now).at;
+      this.matrices.draw(at);
+      for (const cell of this.values.querySelectorAll("td")) cell.classList.toggle("now", Number(cell.dataset["at"]) === at);
+    }
+    show(number4, now) {
+      const { program, store } = this;
+      const node = program.node(number4);
+      const selector = program.scheme.selector(number4);
+      this.title.textContent = node.name;
+      this.made.replaceChildren(...this.definitions(number4).map(([name2, text], n) => el("span", {}, ...n ? [el("b", {}, name2), ` = ${text}`] : [`= ${text}`])));
+      const layer2 = program.scheme.layer(number4);
+      const button2 = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
+      const users = program.scheme.edges.filter(({ from, role }) => from === number4 && role !== "again").map(({ to }) => to);
+      this.facts.replaceChildren(
+        el("span", {}, `${KINDS[program.kind(number4)]}, known ${layer2 < 0 ? "from the embedding on" : `after layer ${layer2 + 1}`}`),
+        ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button2(row)] : [button2(row)]))] : []
+      );
+      this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
+      const heads = selector === null ? [] : program.looks(number4, now);
+      if (selector === null) this.matrices.element.replaceChildren();
+      else this.matrices.show(number4, heads, this.element.clientWidth - 32);
+      this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
+      this.mark(number4);
+    }
+    /** How a node is made, and the selectors with names that it is made of. */
+    definitions(number4) {
+      const found = /* @__PURE__ */ new Map();
+      const visit = (each, always) => {
+        const { kind: kind2, name: name2, text, box, arguments: parts3 } = this.program.node(each);
+        if (always || kind2 === "selector" && box) found.set(each, [name2, text]);
+        if (always || kind2 === "selector") {
+          for (const part of parts3) if (this.program.node(part).kind === "selector") visit(part, false);
+        }
+      };
+      visit(number4, true);
+      return [...found.values()].filter(([name2, text]) => name2 !== text);
+    }
+    /** How the heads of the weights compare with a selector, in words. */
+    compared(selector, heads) {
+      const rows = this.program.selected(selector);
+      if (!heads.length) return ["No head of the weights looks for this selector."];
+      const empty2 = rows.filter((row) => !row.includes(true)).length;
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum, row, q) => sum + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
+      const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
+      return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
+    }
+    /** The values of an s-op below the tokens, and above it those of what it is made of. */
+    table(number4) {
+      const { program, store } = this;
+      const parts3 = program.scheme.into(number4).map(({ from }) => from);
+      const row = (name2, texts, kind2) => el("tr", { class: kind2 }, el("th", { scope: "row", class: "mono" }, name2), ...texts.map((text, at) => el("td", { class: "mono", "data-at": at, click: () => store.set({ i: program.position(at), playing: false }) }, text)));
+      const rows = parts3.filter((part) => program.texts(part).length).map((part) => row(program.node(part).name, program.texts(part), "part"));
+      return el("table", {}, el("caption", { class: "said" }, `${program.node(number4).name} at every position`), row("input", program.word, "word"), ...rows, row(program.node(number4).name, program.texts(number4), "result"));
+    }
+    /** Mark the lines of the program that a node comes from, and bring them into view. */
+    mark(number4) {
+      const { at } = this.program.node(number4);
+      this.lines.forEach((line, n) => {
+        const text = this.program.lines[n];
+        const here = at !== null && at[0] === n + 1;
+        line.classList.toggle("from", here);
+        if (!here) line.firstElementChild.replaceChildren(text || " ");
+        else {
+          const [start, end2] = [at[1] - 1, Math.min(text.length, at[1] - 1 + at[2])];
+          line.firstElementChild.replaceChildren(text.slice(0, start), el("mark", {}, text.slice(start, end2)), text.slice(end2));
+          this.text.scrollTop = line.offsetTop - this.text.clientHeight / 2;
+        }
+        set(line, { "aria-current": here ? "true" : null });
+      });
+    }
+  };
+
+  // src/sequence/rasp.ts
+  function raspPanel(spec, run2, store) {
+    const fed = Array.from({ length: run2.count }, (_, i2) => run2.rows.fed(i2));
+    let program;
+    try {
+      program = new Program(spec, run2, fed.slice(spec.before.length, run2.count - spec.after.length));
+    } catch (error) {
+      if (!(error instanceof Refused2)) throw error;
+      const refused2 = el("section", { class: "panel", "aria-label": "The flow of the computation" }, el("h2", {}, "The flow of the computation"), el("p", { class: "sop-note" }, error.message));
+      return { element: refused2, measure: () => void 0, draw: () => void 0 };
+    }
+    const [flow, sop] = [new FlowPanel(program, store), new SOpPanel(program, store)];
+    return {
+      element: sop.element,
+      beside: flow.element,
+      measure() {
+        flow.measure();
+        sop.measure();
+      },
+      draw(_i, _layer, now) {
+        program.turn(now);
+        flow.draw(now);
+        sop.draw(now);
+      },
+      pointed: ({ lit }) => lit && { i: program.position(lit.at), heads: program.scheme.heads(lit.node) },
+      subspace: (now) => program.node(program.chosen(now)).subspace
+    };
+  }
+
   // src/sequence/panel.ts
-  function sequencePanel(spec, run, store, _buffers) {
-    return spec.kind === "logic" ? new FormulaPanel(run, spec, store) : null;
+  function sequencePanel(spec, run2, store, _buffers) {
+    if (spec.kind === "logic") return new FormulaPanel(run2, spec, store);
+    return raspPanel(spec, run2, store);
   }
 
   // src/state.ts
@@ -27057,7 +29088,7 @@
       this.first = first;
       this.home = home;
       this.plays = plays;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
     }
     last;
     layers;
@@ -27087,6 +29118,7 @@
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
       next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -27142,9 +29174,9 @@
 
   // src/states.ts
   var StateGraph = class extends Graph {
-    constructor(run, machine, buffers, redraw) {
+    constructor(run2, machine, buffers, redraw) {
       super("state graph", machine.graph, buffers, redraw);
-      this.run = run;
+      this.run = run2;
       this.machine = machine;
     }
     run;
@@ -27174,29 +29206,30 @@
   };
 
   // src/table.ts
-  var ROW = 36;
+  var ROW2 = 36;
   var AROUND = 8;
   var PRINTED = 40;
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST6 = 21;
+  var MOST7 = 21;
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
-    constructor(run, store, history3, signal) {
-      this.run = run;
+    constructor(run2, store, history3, signal) {
+      this.run = run2;
       this.store = store;
       this.history = history3;
       const name2 = history3 ? "The chapter's table" : "The table";
+      this.headings = run2.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history3 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name))
+        ...this.headings
       );
-      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
+      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
       this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, `${name2} `, el("span", { class: "check" }, this.summary())), this.scroll);
       this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
@@ -27210,6 +29243,7 @@
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
+    headings;
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
@@ -27221,15 +29255,16 @@
     printing = false;
     /** Set the columns' widths, with smaller letters where they are too many; the element has to be in the page. */
     measure() {
-      const { run } = this;
+      const { run: run2 } = this;
       this.grid.style.fontSize = "";
       const size = parseFloat(getComputedStyle(this.grid).fontSize);
       const scale = characterWidth(this.grid);
       const room = this.scroll.clientWidth / scale;
-      const widest = run.spec.columns.map(({ name: name2 }) => Math.max(run.widest(name2), name2.length));
-      const signsFor = (limit2) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
+      const widest = run2.spec.columns.map(({ name: name2 }) => Math.max(run2.widest(name2), name2.length));
+      const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const fits = (size2) => LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
       const rest = sum(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
@@ -27239,7 +29274,7 @@
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run.count * ROW}px`;
+      this.body.style.height = `${run2.count * ROW2}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -27248,11 +29283,16 @@
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
-      const { history: history3 } = this;
+      const { history: history3, run: run2 } = this;
       const all = history3 ? history3.highest - history3.lowest + 1 : 0;
-      const window2 = history3 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
+      const window2 = history3 ? Math.min(all, MOST7, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
+      run2.spec.columns.forEach(({ name: name2, title }, n) => {
+        const text = shortened(name2, limit);
+        this.headings[n].textContent = text;
+        set(this.headings[n], { title: text === name2 ? title : `${name2}: ${title}` });
+      });
       if (history3) {
         this.cuts = window2 < all || history3.lowest < 0;
         this.grid.dataset["window"] = String(window2);
@@ -27266,19 +29306,19 @@
       const i2 = Math.min(position, this.run.count - 1);
       if (i2 !== this.now) {
         const { lead } = this.run.spec;
-        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW;
+        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW2;
         this.now = i2;
         const { scrollTop, clientHeight } = this.scroll;
-        const [top2, view2] = [i2 * ROW, clientHeight - ROW];
-        if (top2 < scrollTop + ROW) this.scroll.scrollTop = top2 - ROW;
-        else if (top2 + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW - view2;
+        const [top2, view2] = [i2 * ROW2, clientHeight - ROW2];
+        if (top2 < scrollTop + ROW2) this.scroll.scrollTop = top2 - ROW2;
+        else if (top2 + 2 * ROW2 > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW2 - view2;
       }
       this.fill();
     }
     fill() {
       const { scrollTop, clientHeight } = this.scroll;
-      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
-      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      let first = Math.max(0, Math.floor(scrollTop / ROW2) - AROUND);
+      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW2) + AROUND);
       if (this.printing) {
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last2 = Math.min(this.run.count, first + PRINTED);
@@ -27305,9 +29345,9 @@
       set(row, { "aria-current": now ? "true" : null });
     }
     row(i2) {
-      const { run, store } = this;
-      const { reference } = run.spec;
-      const first = run.spec.divergence?.position === i2;
+      const { run: run2, store } = this;
+      const { reference } = run2.spec;
+      const first = run2.spec.divergence?.position === i2;
       const row = el(
         "div",
         {
@@ -27319,22 +29359,22 @@
         },
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i2)),
         this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i2)),
-        ...run.spec.columns.map(({ name: name2 }) => {
-          const whole3 = run.rows.cell(name2, i2);
+        ...run2.spec.columns.map(({ name: name2 }) => {
+          const whole3 = run2.rows.cell(name2, i2);
           const text = shortened(whole3, this.limit);
-          const due = run.wrong(name2, i2);
-          const compared = run.compared(name2, i2);
-          const mark2 = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
+          const due = run2.wrong(name2, i2);
+          const compared2 = run2.compared(name2, i2);
+          const mark2 = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
             { role: "cell", class: `mono ${mark2}`, "data-column": name2, "data-mark": mark2, title: text === whole3 ? null : whole3 },
             text,
-            el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
+            el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
           );
         })
       );
-      row.style.top = `${i2 * ROW}px`;
+      row.style.top = `${i2 * ROW2}px`;
       return row;
     }
     /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
@@ -27365,8 +29405,8 @@
   // src/tape.ts
   var MARGIN2 = 2;
   var Tape = class {
-    constructor(run, machine, history3, description = null) {
-      this.run = run;
+    constructor(run2, machine, history3, description = null) {
+      this.run = run2;
       this.machine = machine;
       this.history = history3;
       this.description = description;
@@ -27397,29 +29437,29 @@
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
     }
     draw(position, playing) {
-      const { run } = this;
+      const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
-      const i2 = Math.min(position, run.count - 1);
+      const i2 = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      const plain2 = run.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i2) : plain2(run, i2));
-      this.end.hidden = position < run.count;
-      this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+      const plain3 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain3(run2, i2));
+      this.end.hidden = position < run2.count;
+      this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
     drawTape(history3, i2) {
-      const { run } = this;
-      const h = run.rows.number("h", i2);
+      const { run: run2 } = this;
+      const h = run2.rows.number("h", i2);
       const known = Number.isInteger(h);
       this.fit(known ? h : 0);
-      const fresh2 = i2 > run.spec.prompt + 1 ? history3.written(i2) : null;
+      const fresh2 = i2 > run2.spec.prompt + 1 ? history3.written(i2) : null;
       const blank = this.machine?.blank ?? "_";
       const one = this.machine?.tape === "one-way";
       const start = this.first;
       const cells = [];
       for (let cell = start; cell < start + this.size; cell++) {
         const symbol2 = history3.symbol(cell, i2);
-        const place = cell + run.spec.lead;
-        const unread = i2 < run.spec.prompt && cell >= 0 && place > i2 && place < run.spec.prompt;
+        const place = cell + run2.spec.lead;
+        const unread = i2 < run2.spec.prompt && cell >= 0 && place > i2 && place < run2.spec.prompt;
         cells.push(
           el(
             "div",
@@ -27435,7 +29475,7 @@
       this.cells.replaceChildren(...cells);
       const open = !one || start > 0;
       set(this.cells, { class: `cells${open ? " open-left" : ""}` });
-      const state = run.rows.text("q", i2);
+      const state = run2.rows.text("q", i2);
       this.head.hidden = !known;
       const bubble = el("span", { class: "state mono", title: state === null ? "no state yet" : null }, state ?? "⊥");
       this.head.replaceChildren(bubble);
@@ -27470,18 +29510,18 @@
   };
 
   // src/verdict.ts
-  function notices(runs2, store) {
-    const wrong = runs2.filter((run) => run.spec.divergence);
+  function notices(runs2, store, searched) {
+    const wrong = runs2.filter((run2) => run2.spec.divergence);
     if (runs2.length > 1 && !wrong.length)
-      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
-    return wrong.map((run) => {
-      const { position, column: column2, expected, found, cause } = run.spec.divergence;
-      const whose = runs2.length > 1 ? run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
+      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
+    return wrong.map((run2) => {
+      const { position, column: column2, expected, found, cause } = run2.spec.divergence;
+      const whose = runs2.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run.spec)(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
@@ -27489,33 +29529,33 @@
     });
   }
   function verdict(runs2, circuit) {
-    return runs2.map((run) => {
-      const { agrees } = run.spec;
-      const said2 = run.spec.labels ? labelled(run) : circuit ? outcome(run) : ending(run);
-      const mark2 = agrees === null ? "" : agrees ? "✓ " : "✗ ";
-      const which = runs2.length > 1 ? `${run.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark2, which, said2);
+    return runs2.map((run2) => {
+      const { agrees: agrees2 } = run2.spec;
+      const said2 = run2.spec.labels ? labelled(run2) : circuit ? outcome(run2) : ending(run2);
+      const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
+      const which = runs2.length > 1 ? `${run2.spec.boundary}: ` : "";
+      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said2);
     });
   }
-  function ending(run) {
-    const { answer, T, stop } = run.spec;
+  function ending(run2) {
+    const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
   }
-  function labelled(run) {
-    const { divergence, columns } = run.spec;
+  function labelled(run2) {
+    const { divergence, columns } = run2.spec;
     if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
     const { name: name2 } = columns[1];
-    const values = Array.from({ length: run.count }, (_, i2) => run.rows.cell(name2, i2));
+    const values = Array.from({ length: run2.count }, (_, i2) => run2.rows.cell(name2, i2));
     return shortened(`${name2} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
   }
-  function outcome(run) {
-    const { T, agrees, result, divergence } = run.spec;
+  function outcome(run2) {
+    const { T, agrees: agrees2, result, divergence } = run2.spec;
     if (divergence?.column === STOP) return "every bit is right, but the end is not";
     if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
-    if (T === null) return `cut off at position ${run.count - 1}`;
+    if (T === null) return `cut off at position ${run2.count - 1}`;
     const gates = count(T, "gate");
-    return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
+    return agrees2 && result ? `${gates}: ${shortened(result, 80)}` : gates;
   }
 
   // src/page.ts
@@ -27524,19 +29564,22 @@
     const ended = new AbortController();
     const { signal } = ended;
     const runs2 = data.runs.map((spec) => new Run(spec, buffers));
-    const last2 = Math.max(...runs2.map((run) => run.count)) - 1;
-    const parts = runs2.map((run) => run.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts.length ? Math.min(...parts) : null;
+    const last2 = Math.max(...runs2.map((run2) => run2.count)) - 1;
+    const parts3 = runs2.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts3.length ? Math.min(...parts3) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
     const store = new Store(last2, runs2[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
     const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
     const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer2) => stepNamed(runs2[0], layer2) });
-    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs2.length > 1 };
-    const views = runs2.map((run) => view(run, scene));
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs2.length > 1, broken: around.broken ?? null };
+    const changes = around.broken && new ChangesPanel(around.broken);
+    scene.broken?.watched(changes ? [() => changes.draw()] : []);
+    const views = runs2.map((run2) => view(run2, scene));
+    changes?.draw();
     const model = data.model && new ModelPanel(data.model, runs2[0], store);
     store.subscribe(({ layer: layer2 }) => model?.draw(layer2));
-    const children = [...notices(runs2, store), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
+    const children = [changes?.element, ...notices(runs2, store, data.searched ?? null), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
     root2.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs2, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
@@ -27553,28 +29596,30 @@
     store.draw();
     return { runs: runs2, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run, { root: root2, signal, store, buffers, data, circuit, several }) {
+  function view(run2, { root: root2, signal, store, buffers, data, circuit, several, broken }) {
     const { machine, sequence: sequence2, drawing, box } = data;
-    const history3 = run.spec.tape ? new History(run, machine?.blank ?? "_") : null;
-    const bits2 = circuit && new Bits(circuit, run);
-    const description = Description.of(run);
-    const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run, machine, history3, description);
+    const history3 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
+    const bits2 = circuit && new Bits(circuit, run2);
+    const description = Description.of(run2);
+    const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history3, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
-    const layers = new Layers(run, store, data.model);
-    const stream = new Stream(run, store);
-    const table2 = new Table(run, store, history3, signal);
+    const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
+    const layers = new Layers(run2, store, data.model, broken);
+    broken?.watches(...layers.weights.map((card) => () => card.draw()));
+    const stream = new Stream(run2, store);
+    const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
-    const panel = sequence2 && sequencePanel(sequence2, run, store, buffers);
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
+    const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
-    const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+    const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
       graph: graph && graph.element,
       panel: panel && panel.element,
+      beside: panel?.beside ?? null,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -27583,27 +29628,32 @@
       stream: stream.element
     });
     let [width, whole3] = [0, 0];
-    store.subscribe(({ i: i2, layer: layer2, raw, playing }) => {
+    let before = { ...store.now };
+    store.subscribe((now) => {
+      const { i: i2, layer: layer2, raw, playing, lit } = now;
+      const pointing = lit !== before.lit && ["i", "layer", "raw", "playing", "node"].every((part) => now[part] === before[part]);
+      before = { ...now };
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
         for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
+      strip.draw(i2, layer2, panel?.pointed?.(now));
+      panel?.draw(i2, layer2, now);
+      if (pointing) return;
       tape.draw(i2, playing);
       rules?.draw(i2);
-      strip.draw(i2, layer2);
       layers.draw(i2, layer2);
-      stream.draw(i2, layer2, raw);
+      stream.draw(i2, layer2, raw, panel?.subspace?.(now));
       graph?.draw(i2);
-      panel?.draw(i2, layer2);
       graph?.follow();
       table2.draw(i2);
     });
-    return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
+    return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
-  function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, panel, table: table2, stream } = parts;
+  function arranged(inside, parts3) {
+    const { title, tape, rules, strip, layers, graph, panel, beside, table: table2, stream } = parts3;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -27611,21 +29661,22 @@
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, panel, strip, table2, layers, stream];
+      const middle = beside ? [strip, beside, panel] : [panel, strip];
+      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, ...middle, table2, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
   }
-  function begins(run) {
-    const { lead, finds, labels } = run.spec;
-    if (labels) return [0, run.steps, "layers"];
-    return lead > 0 && finds ? [run.turn, finds[0], "positions"] : [0, run.steps - 1, "positions"];
+  function begins(run2) {
+    const { lead, finds, labels } = run2.spec;
+    if (labels) return [0, run2.steps, "layers"];
+    return lead > 0 && finds ? [run2.turn, finds[0], "positions"] : [0, run2.steps - 1, "positions"];
   }
 
   // src/playground/drawing.ts
-  var MOST7 = 12;
+  var MOST8 = 12;
   var BUSY = 400;
-  var LONGEST3 = 15e3;
+  var LONGEST4 = 15e3;
   var Drawing = class {
     kept = /* @__PURE__ */ new Map();
     waiting = /* @__PURE__ */ new Map();
@@ -27643,7 +29694,7 @@
       drawn.catch(() => this.kept.delete(dot));
       this.kept.set(dot, drawn);
       for (const oldest of this.kept.keys()) {
-        if (this.kept.size <= MOST7) break;
+        if (this.kept.size <= MOST8) break;
         this.kept.delete(oldest);
       }
       return drawn;
@@ -27662,7 +29713,7 @@
       this.worker ??= this.started();
       const n = this.count++;
       return new Promise((resolve, reject) => {
-        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST3);
+        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST4);
         this.waiting.set(n, { resolve, reject, since: now, timer });
         this.worker.postMessage([n, dot]);
       });
@@ -27721,9 +29772,42 @@
       const place = shown3.place ?? this.place(shown3);
       const scroll = shown3.place?.scroll ?? (place ? this.main.scrollTop : 0);
       this.clear();
-      this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, ...place ? { start: place } : {} });
+      this.views(data, buffers, Broken.of(data, buffers), place ?? {});
       this.main.scrollTop = scroll;
       this.shown = shown3;
+    }
+    /** Build the views of a run, in which weights can be changed: then they are run again, by a worker, and shown in its place. */
+    views(data, buffers, broken, start) {
+      const show = (data2, buffers2, start2) => {
+        const { scrollTop } = this.main;
+        replacing(() => {
+          this.mounted?.dispose();
+          this.mounted = mount(this.main, data2, buffers2, { verdict: this.verdict, theme: this.theme, start: start2, broken });
+        });
+        this.main.scrollTop = scrollTop;
+      };
+      show(data, buffers, start);
+      if (!broken) return;
+      const { turn } = this;
+      const rerun = new Rerun(data, buffers, () => new Worker("assets/explorer.js"), broken);
+      broken.start = () => {
+        if (!broken.changes.length) return show(data, buffers, {});
+        broken.running(true);
+        const said2 = (text, bad = false) => {
+          broken.running(false);
+          broken.say(text, bad);
+        };
+        const { box } = data;
+        rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {
+        }).finished.then(
+          (again) => {
+            if (turn !== this.turn) return;
+            show(again.data, again.buffers, {});
+            said2(again.said);
+          },
+          (error) => said2(error instanceof Error ? error.message : String(error), true)
+        );
+      };
     }
     /** Where one was in the last run, if the new one is of the same source and input. */
     place(shown3) {
@@ -27778,16 +29862,16 @@
 
   // src/playground/split.ts
   var KEPT2 = "tm2tfr-playground-split";
-  var [LEAST, MOST8, STEP2] = [22, 70, 2];
+  var [LEAST3, MOST9, STEP2] = [22, 70, 2];
   function splitter(whole3) {
     let share = 40;
     try {
       share = Number(localStorage.getItem(KEPT2) ?? share) || share;
     } catch {
     }
-    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST, "aria-valuemax": MOST8 });
+    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST3, "aria-valuemax": MOST9 });
     const move = (to) => {
-      share = Math.max(LEAST, Math.min(MOST8, to));
+      share = Math.max(LEAST3, Math.min(MOST9, to));
       whole3.style.setProperty("--left", `${share}%`);
       set(bar, { "aria-valuenow": Math.round(share) });
       try {
@@ -28124,16 +30208,16 @@
       this.problems.show(text.trim() ? answer.diagnostics : null, recognised(answer));
       this.called(source, answer.name, text);
       this.inputs.answered(answer, input);
-      const run = runs(answer);
-      this.exports.allow(run, answer.targets);
-      if (run) {
+      const run2 = runs(answer);
+      this.exports.allow(run2, answer.targets);
+      if (run2) {
         source.shown = { of: source.id, answer, input, place: null };
         await this.result.show(source.shown);
       } else if (source.shown && text.trim()) {
         const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
         this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
       } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
-      this.problems.say(run ? this.result.outcome : "");
+      this.problems.say(run2 ? this.result.outcome : "");
       document.documentElement.dataset["answered"] = String(Number(document.documentElement.dataset["answered"] ?? 0) + 1);
     }
     /** Say what went wrong between here and the server; a server that is gone is asked again. */
@@ -28194,11 +30278,11 @@
         this.message.show(`Nothing was opened: ${found}.`);
         return;
       }
-      const same = this.sources.find(({ name: name2, state }) => name2 === found.name && state?.doc.toString() === found.source);
-      if (!same) this.add({ ...found, name: this.unused(found.name) });
+      const same2 = this.sources.find(({ name: name2, state }) => name2 === found.name && state?.doc.toString() === found.source);
+      if (!same2) this.add({ ...found, name: this.unused(found.name) });
       else {
-        Object.assign(same, { input: found.input ?? same.input, options: found.options });
-        await this.go(same);
+        Object.assign(same2, { input: found.input ?? same2.input, options: found.options });
+        await this.go(same2);
       }
     }
   };
@@ -28208,7 +30292,7 @@
   theme(button);
   var playground = new Playground(new Api(token()), document.querySelector("#work"), document.querySelector("#bar"), () => button.click());
   playground.begin().catch((error) => {
-    document.querySelector("#work").replaceChildren(el("p", { class: "notice" }, `The playground cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    document.querySelector("#work").replaceChildren(el("p", { class: "notice" }, `The playground cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
     throw error;
   });
 })();
