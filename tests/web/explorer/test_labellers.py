@@ -97,7 +97,6 @@ def test_the_model_of_a_program_is_there() -> None:
     ("name", "drawn"),
     [
         ("histogram", "flow of the computation"),
-        ("since-b", "syntax of the formula"),
         ("mod-3", "state graph of the automaton"),
     ],
 )
