@@ -29,7 +29,7 @@ async ({ data, columns, cases, steps }) => {
     const change = explorer.readChange(broken.right, text);
     const decoder = explorer.changed(broken.right, [change]);
     const runs = [{ spec: data.runs[0], decoder, right: broken.right, about: broken.about }];
-    const order = { runs, word: explorer.wordOf(data.box, word), maxSteps: steps, gates: explorer.gatesOf(data, buffers) };
+    const order = { runs, word: explorer.wordOf(data.box, word), text: null, ends: null, maxSteps: steps, gates: explorer.gatesOf(data, buffers) };
     try {
       const { divergence } = explorer.carriedOut(order, () => {}).runs[0];
       return divergence && ["position", "column", "expected", "found", "cause"].map((name) => divergence[name]);
