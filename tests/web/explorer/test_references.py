@@ -127,6 +127,7 @@ def test_300_programs_have_the_same_values_of_the_same_types_and_the_same_errors
     cases = programs()
     assert differences(cases, in_the_page(chromium, EVALUATE, cases)) == []
     undefined = [case.wanted for case in cases if " is undefined on the input " in case.wanted]
+    assert len(cases) > 1_500
     assert len(cases) / 5 < len(undefined) < len(cases) * 3 / 4
     for words in (
         "division by zero",
@@ -137,9 +138,9 @@ def test_300_programs_have_the_same_values_of_the_same_types_and_the_same_errors
         "irrational",
     ):
         assert any(words in error for error in undefined), words
-    for words in ("the loop does not end", " of its loop ", "a sequence cannot have both", "not a real number"):
+    for words in ("the loop does not end", " of its loop ", "a sequence cannot have both"):
         assert any(words in error for error in undefined), words
-    assert sum(" passes" in case.wanted for case in cases) > 100
+    assert sum(" passes" in case.wanted for case in cases) > 80
     assert sum("/" in case.wanted for case in cases) > 100
 
 
@@ -177,7 +178,7 @@ WRONG = {
     "since begins after j": ("between(j, i).every((k) => at(first, k)))", "between(j + 1, i).every((k) => at(first, k)))"),
     "the earliest is the latest": ('choice === "latest" ?', "choice ?"),
     "texts are compared by halves": ("return byCodePoint(a, b)", "return a < b ? -1 : a > b ? 1 : 0"),
-    "a loop makes a pass too many": ("number !== times &&", "number !== times + 1 &&"),
+    "a loop goes on where its condition holds": ("&& !ends(", "&& ends("),
 }
 
 
@@ -185,6 +186,6 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_a_reference_that_computes_otherwise_is_noticed(chromium: Any, name: str) -> None:
     right, wrong = WRONG[name]
-    assert SCRIPT.count(right) >= 1
+    assert right in SCRIPT
     cases = (*programs(), *formulas())
     assert differences(cases, in_the_page(chromium, EVALUATE, cases, SCRIPT.replace(right, wrong))) != []
