@@ -45,7 +45,13 @@ ROWS = """
 async ({ specs, cases }) => {
   const shown = (cell) => (typeof cell === "symbol" ? "any" : `${typeof cell} ${cell}`);
   const rows = ({ spec, word }) => [...explorer.sequenceTruth(specs[spec], word).rows];
-  return cases.map((each) => rows(each).map((row) => row.map(shown).join("|")).join("\\n"));
+  return cases.map((each) => {
+    try {
+      return rows(each).map((row) => row.map(shown).join("|")).join("\\n");
+    } catch (error) {
+      return error.name === "Refused" ? error.message : String(error.stack);
+    }
+  });
 }
 """
 
@@ -152,6 +158,16 @@ def test_300_formulas_have_the_same_values_at_every_position(chromium: Any) -> N
     assert operators == set(logic_data.OPERATORS.values())
 
 
+def wanted_rows(subject: Subject, word: Sequence[Any]) -> str:
+    """Return the rows of the reference's run, a line per position, or its error."""
+    try:
+        truth: Any = truth_of(subject.program, json.dumps(word), subject.decoder, None)
+    except UndefinedError as error:
+        return str(error)
+    rows = [as_computed(row, "float64") for row in truth.rows(columns_of(subject.decoder))]
+    return "\n".join("|".join(map(cell, row[1:])) for row in rows)
+
+
 @pytest.mark.slow
 def test_the_rows_of_everything_that_is_shipped_are_those_of_python(chromium: Any) -> None:
     cases = []
@@ -162,11 +178,7 @@ def test_the_rows_of_everything_that_is_shipped_are_those_of_python(chromium: An
                 continue
             data = import_module(f"tm2tfr.sources.{source}.graph_data").sequence_data(subject.program, subject.decoder)
             for word in random_words(data["alphabet"], len(name), 3):
-                truth: Any = truth_of(subject.program, json.dumps(word), subject.decoder, None)
-                rows = [as_computed(row, "float64") for row in truth.rows(columns_of(subject.decoder))]
-                cases.append(
-                    ReferenceCase(data, [*map(str, word)], "\n".join("|".join(map(cell, row[1:])) for row in rows))
-                )
+                cases.append(ReferenceCase(data, [*map(str, word)], wanted_rows(subject, word)))
     assert differences(cases, in_the_page(chromium, ROWS, cases)) == []
     assert len(cases) > 200
 
