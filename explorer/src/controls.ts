@@ -1,11 +1,12 @@
 // Playing: buttons, slider, jump, speed, keys, and the address, which keeps the position.
 
+import { keptInAddress } from "./broken/address";
 import { el, icon, set } from "./dom";
 import type { Showing, Store } from "./state";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1000];
-const PLAY = "M8 5v14l11-7z";
-const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
+export const PLAY = "M8 5v14l11-7z";
+export const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
 
 const keys = (graph: string, layers: boolean): [string, string][] => [
   ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
@@ -180,7 +181,7 @@ export function fromAddress(): Partial<Showing> {
 }
 
 function toAddress({ i, layer }: Showing, home: number): void {
-  const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
+  const hash = `#${[`i=${i}`, ...(layer === home ? [] : [`layer=${layer + 1}`]), ...keptInAddress()].join("&")}`;
   if (hash === location.hash) return;
   try {
     history.replaceState(null, "", hash);

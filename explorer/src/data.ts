@@ -1,11 +1,12 @@
 // The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/web/explorer/document.py writes both).
 
+import type { Claims } from "./broken/cause";
 import { inSight } from "./live/attention";
 import type { DecoderSpec, Mask } from "./live/decoder";
 import type { BoxSpec } from "./live/inputs";
 import type { ReadSpec } from "./live/readout";
 import type { Reference } from "./live/truth/reference";
-import type { SequenceSpec } from "./sequence/panel";
+import type { SequenceSpec } from "./sequence/spec";
 
 export interface Place {
   type: "u1" | "i1" | "u2" | "i2" | "i4" | "f8";
@@ -59,7 +60,8 @@ export interface LayerSpec {
   source: string;
   equation: string;
   units: number;
-  weights: Place;
+  /** The weights as `tm2tfr.listing` writes them, where the page has no others. */
+  weights: Place | null;
   heads: HeadSpec[];
 }
 
@@ -125,6 +127,8 @@ export interface RunSpec {
 
 /** What the page needs to record another run of the same weights. */
 export interface LiveSpec {
+  /** What the weights claim; null where no model says what is right inside. */
+  claims: Claims | null;
   /** Whether the recorded run was compared with a reference, be it in the page or not. */
   compared: boolean;
   /** How the cells of each column are read. */
@@ -188,7 +192,7 @@ export interface PageData {
   title: string;
   machine: MachineSpec | null;
   circuit: CircuitSpec | null;
-  /** What answers at every position: see sequence/panel.ts. */
+  /** The nodes of a program that answers at every position: RASP, a formula, an automaton. */
   sequence: SequenceSpec | null;
   drawing: PictureSpec | null;
   /** null: the page knows no source, or its kind has no model with equations. */
@@ -328,8 +332,8 @@ export class Run {
   readonly steps: number;
   private readonly stages: Map<number, { values: Numbers; others: Map<number, number[]> }>[];
   private readonly seen: ((i: number, pass: number) => Look)[][];
-  /** The weights of each layer, as `tm2tfr.listing` writes them. */
-  readonly weights: string[];
+  /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
+  readonly weights: (string | null)[];
   private readonly unspecified: Map<string, Numbers>;
 
   constructor(
@@ -351,7 +355,7 @@ export class Run {
         ),
     );
     this.steps = spec.steps.length;
-    this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+    this.weights = spec.layers.map((layer) => layer.weights && textAt(buffers, layer.weights));
     this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
     this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, spec.count, buffers)));
   }

@@ -1,5 +1,7 @@
 // The layers, each with its meaning, its equation, where its heads look and what it wrote; and the residual stream.
 
+import type { Broken } from "./broken/broken";
+import { WeightsCard } from "./broken/card";
 import type { ModelSpec, Run } from "./data";
 import { el, set } from "./dom";
 import type { Store } from "./state";
@@ -23,6 +25,8 @@ interface Card {
 
 export class Layers {
   readonly element: HTMLElement;
+  /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
+  readonly weights: WeightsCard[] = [];
   private readonly typeset: (text: string) => Node[];
   /** The embedding, then the layers. */
   private readonly cards: Card[];
@@ -33,6 +37,7 @@ export class Layers {
     private readonly run: Run,
     private readonly store: Store,
     private readonly model: ModelSpec | null = null,
+    private readonly broken: Broken | null = null,
   ) {
     const { layers, labels, loops } = run.spec;
     this.typeset = typesetter(run.spec);
@@ -40,11 +45,12 @@ export class Layers {
     this.loops = loops.map(([first, last]) => new Passes(run, store, first, last));
     this.outputs = labels ? this.answers() : null;
     const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+    if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)]!.invite();
     this.element = el(
       "section",
       { class: "panel layers-panel", "aria-label": "The layers" },
       el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
-      el("ol", { class: "layers" }, ...items, this.outputs?.card),
+      el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null),
     );
   }
 
@@ -69,7 +75,8 @@ export class Layers {
     const wrote = el("p", { class: "wrote" });
     const button = this.button("0", "embedding", () => -1);
     const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
-    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
+    const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
+    const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
     return { card, button, heads: el("ul"), wrote, equations: new Map() };
   }
 
@@ -78,7 +85,9 @@ export class Layers {
     const wrote = el("p", { class: "wrote" });
     const button = this.button("✓", "outputs", () => this.store.top);
     const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-    const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
+    const number = this.run.spec.layers.length + 1;
+    const weights = this.broken && this.changeable(new WeightsCard(this.broken, number, "the unembedding", []));
+    const card = el("li", { class: "layer outputs-card", "data-layer": number }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
     return { card, button, heads: el("ul"), wrote, equations: new Map() };
   }
 
@@ -93,36 +102,34 @@ export class Layers {
     const heads = el("ul", { class: "looks" });
     const wrote = el("p", { class: "wrote" });
     const button = this.button(String(l + 1), layer.name, () => run.stepsWith(this.store.now.layer)[l]!);
-    const weights = el(
-      "div",
-      { class: "weights", hidden: true },
-      ...layer.heads.map((head, k) =>
-        el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)),
-      ),
-      el("pre", { tabindex: 0 }, run.weights[l]!),
-    );
-    const more = el("button", {
-      type: "button",
-      class: "small",
-      "aria-expanded": "false",
-      "aria-label": `the weights of layer ${l + 1}`,
-      click: () => {
-        weights.hidden = !weights.hidden;
-        set(more, { "aria-expanded": String(!weights.hidden) });
-      },
-    }, "weights");
+    const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
+    const called = `layer ${l + 1}`;
+    const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read(called, scores, run.weights[l] ?? "");
     const equations = this.equations(l);
     const source = run.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
     const card = el(
       "li",
       { class: "layer", "data-layer": l + 1 },
-      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, source), equations.size ? more : null),
+      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
       equations.size ? null : el("p", { class: "meaning" }, layer.meaning),
       heads,
-      el("div", { class: "bottom" }, wrote, equations.size ? null : more),
-      weights,
+      el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
+      weights.element,
     );
     return { card, button, heads, wrote, equations };
+  }
+
+  /** What is read off the stream after the last layer. */
+  private unembedding(broken: Broken): HTMLElement {
+    const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
+    const name = el("span", { class: "layer-name" }, "unembedding");
+    const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+    return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
+  }
+
+  private changeable(card: WeightsCard): WeightsCard {
+    this.weights.push(card);
+    return card;
   }
 
   /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
@@ -269,6 +276,22 @@ export function stepNamed(run: Run, step: number): string {
   if (step >= run.steps) return "the outputs";
   const [layer, pass] = run.spec.steps[step]!;
   return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
+}
+
+/** Weights that are only read: the button that opens them, and they. */
+function read(called: string, scores: Node[], listing: string): { button: HTMLButtonElement; element: HTMLElement } {
+  const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+  const button = el("button", {
+    type: "button",
+    class: "small",
+    "aria-expanded": "false",
+    "aria-label": `the weights of ${called}`,
+    click: () => {
+      element.hidden = !element.hidden;
+      set(button, { "aria-expanded": String(!element.hidden) });
+    },
+  }, "weights");
+  return { button, element };
 }
 
 export class Stream {

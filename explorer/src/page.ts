@@ -1,6 +1,8 @@
 // The views of one run, or of two side by side: built into an element, and taken away again for other data.
 
 import { BitsPanel } from "./bits";
+import type { Broken } from "./broken/broken";
+import { ChangesPanel } from "./broken/panel";
 import { Bits, Circuit } from "./circuit";
 import { Controls, fromAddress, leavesFocus } from "./controls";
 import { type Buffers, type PageData, Run } from "./data";
@@ -31,6 +33,8 @@ export interface Around {
   address?: boolean;
   /** What the key t does. */
   theme?: () => void;
+  /** The weights of the page, which can be changed; null: they are only read. */
+  broken?: Broken | null;
   /** Where to begin, if not at the first position of interest. */
   start?: Partial<Showing>;
 }
@@ -58,11 +62,14 @@ export function mount(root: HTMLElement, data: PageData, buffers: Buffers, aroun
   const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
   const controls = new Controls(store, root, signal, { ...around, divergence, graph, stage: (layer) => stepNamed(runs[0]!, layer) });
 
-  const scene = { root, signal, store, buffers, data, circuit, several: runs.length > 1 };
+  const scene = { root, signal, store, buffers, data, circuit, several: runs.length > 1, broken: around.broken ?? null };
+  const changes = around.broken && new ChangesPanel(around.broken);
+  scene.broken?.watched(changes ? [() => changes.draw()] : []);
   const views = runs.map((run) => view(run, scene));
+  changes?.draw();
   const model = data.model && new ModelPanel(data.model, runs[0]!, store);
   store.subscribe(({ layer }) => model?.draw(layer));
-  const children = [...notices(runs, store, data.searched ?? null), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
+  const children = [changes?.element, ...notices(runs, store, data.searched ?? null), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
   root.replaceChildren(...children.filter((child) => child != null));
   around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
   const resized = new ResizeObserver(() => store.set({}));
@@ -89,9 +96,10 @@ interface Scene {
   data: PageData;
   circuit: Circuit | null;
   several: boolean;
+  broken: Broken | null;
 }
 
-function view(run: Run, { root, signal, store, buffers, data, circuit, several }: Scene): HTMLElement {
+function view(run: Run, { root, signal, store, buffers, data, circuit, several, broken }: Scene): HTMLElement {
   const { machine, sequence, drawing, box } = data;
   const history = run.spec.tape ? new History(run, machine?.blank ?? "_") : null;
   const bits = circuit && new Bits(circuit, run);
@@ -99,7 +107,8 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
   const tape = bits ? new BitsPanel(bits, store) : new Tape(run, machine, history, description);
   const rules = description && new RulesPanel(description, store);
   const strip = new Strip(run, store, circuit, description, [...(box.tokens?.before ?? []), ...(box.tokens?.after ?? [])]);
-  const layers = new Layers(run, store, data.model);
+  const layers = new Layers(run, store, data.model, broken);
+  broken?.watches(...layers.weights.map((card) => () => card.draw()));
   const stream = new Stream(run, store);
   const table = new Table(run, store, history, signal);
   const redraw = () => store.set({});
@@ -108,7 +117,7 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
     ? new CircuitGraph(bits, buffers, redraw)
     : machine
       ? new StateGraph(run, machine, buffers, redraw)
-      : drawing && !panel
+      : drawing
         ? new Picture(run, drawing, buffers, redraw)
         : null;
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
@@ -117,7 +126,8 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
   const inside = el("div", { class: "inside" });
   const arrange = arranged(inside, {
     title,
-    graph: (panel ?? graph)?.element ?? null,
+    graph: graph && graph.element,
+    panel: panel && panel.element,
     tape: tape.element,
     rules: rules && rules.element,
     strip: strip.element,
@@ -151,8 +161,8 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
-function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
-  const { title, tape, rules, strip, layers, graph, table, stream } = parts;
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, panel, table, stream } = parts;
   const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
   let columns = 0;
   return () => {
@@ -160,7 +170,7 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "rules"
     if (now === columns) return;
     columns = now;
     const focused = document.activeElement;
-    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table, stream)] : [tape, rules, graph, strip, table, layers, stream];
+    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table, stream)] : [tape, rules, graph, panel, strip, table, layers, stream];
     inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
     if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
   };

@@ -1,7 +1,9 @@
 // A run in the browser: generated, read off, compared with the reference cell by cell, and recorded, as tm2tfr/runs/comparison.py does.
 
 import type { DivergenceSpec, Heading, SubspaceSpec } from "../data";
-import type { Decoder } from "./decoder";
+import { causeOf, type Claims, righted, unembeddingCause } from "../broken/cause";
+import type { About, Decoder } from "./decoder";
+import { argmax } from "./dense";
 import { generate, prompted } from "./generate";
 import { plainNumber } from "./python";
 import { combination, Readout, type ReadSpec } from "./readout";
@@ -11,7 +13,7 @@ import { agrees, ANY, type Cell, type Truth } from "./truth/reference";
 
 /** What takes the place of a column where a decoder stops in the wrong place. */
 const STOP = "stop";
-/** What takes the place of the cause of a divergence, which only Python searches for. */
+/** What takes the place of the cause of a divergence where no model says what is right inside. */
 const UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
 const OUTCOMES: Record<string, string> = { ACC: "accept", REJ: "reject", HALT: "halt" };
 
@@ -27,6 +29,8 @@ export interface Task {
   /** Of what labels, the tokens that are fed around those of the word. */
   ends: { before: string[]; after: string[] } | null;
   maxSteps: number | null;
+  /** What is needed to find the cause of a difference: the unchanged weights, and what they claim; null: it is not looked for. */
+  search: { right: Decoder; about: About; claims: Claims } | null;
 }
 
 export interface Ran {
@@ -48,7 +52,7 @@ export interface Ran {
  * Throws `Refused` for a prompt that cannot be run, and at a position that the engine refuses, if nothing was wrong before.
  */
 export function run(task: Task, progress: (done: number) => void): Ran {
-  const { decoder, columns, tape, truth, word, ends } = task;
+  const { decoder, columns, tape, truth, word, ends, search } = task;
   const labels = decoder.outputs.length > 0;
   const prompt = [...(ends?.before ?? truth?.lead ?? []), ...word, ...(ends?.after ?? [])];
   const given = prompted(decoder, prompt);
@@ -85,7 +89,10 @@ export function run(task: Task, progress: (done: number) => void): Ran {
   const ending = truth && (!differs || !differs.row) ? truth.ending(stop, decoder.positions) : null;
   let divergence: DivergenceSpec | null = null;
   if (ending) divergence = { position: rows.length - 1, column: STOP, ...ending, cause: [UNSEARCHED] };
-  else if (differs) divergence = difference(columns, differs);
+  else if (differs) {
+    divergence = difference(columns, differs);
+    if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: expected.slice(0, differs.position + 1), row: differs.row });
+  }
 
   const said = rows.length > prompt.length ? String(rows.at(-1)!.at(-1)) : ""; // an answer to the prompt ends nothing
   const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : undefined;
@@ -129,6 +136,47 @@ function difference(columns: Heading[], { want, row, position }: { want: Cell[];
   const n = at < 0 ? want.length - 1 : at;
   const { name, signed } = columns[n]!;
   return { position, column: name, expected: written(want[n]!, signed), found: written(found[n]!, signed), cause: [UNSEARCHED] };
+}
+
+interface Searched {
+  broken: Decoder;
+  right: Decoder;
+  about: About;
+  claims: Claims;
+  columns: Heading[];
+  reader: Readout;
+  truth: Truth;
+  /** The rows of the reference up to the one that differs. */
+  expected: Cell[][];
+  row: Cell[] | null;
+}
+
+/** The cause of a difference, in lines; why there is none, if the unchanged weights are wrong, or the search is refused. */
+function searched({ broken, right, about, claims, columns, reader, truth, expected, row }: Searched): string[] {
+  const position = expected.length - 1;
+  const names = columns.map(({ name }) => name);
+  const numbers = new Map(right.vocabulary.map((token, n) => [token, n]));
+  const tokens = expected.map((cells) => numbers.get(String(cells[0]))!);
+  const { about: said, bump } = truth.facts(expected, names);
+  const h = names.indexOf("h");
+  try {
+    const facts = { tokens, about: said, bump, cell: (i: number) => Number(expected[i]![h]) };
+    let i = 0;
+    for (const { residual, logits } of righted(right, about, claims, facts)) {
+      const cells = reader.cells(right.vocabulary[tokens[i]!]!, right.vocabulary[argmax(logits)]!, residual);
+      if (expected[i]!.some((cell, n) => !agrees(cell, cells[n]!))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+      i++;
+    }
+    const cause = causeOf(broken, right, about, claims, facts);
+    if (cause) return cause;
+    const [want, found] = [expected[position]!, row];
+    const at = found ? want.findIndex((cell, n) => !agrees(cell, found[n]!)) : -1;
+    if (!found || at < want.length - 1) return [];
+    return unembeddingCause(broken, position, written(want.at(-1)!, false), written(found.at(-1)!, false), said(position));
+  } catch (error) {
+    if (error instanceof Refused) return [`not known: ${error.message}`];
+    throw error;
+  }
 }
 
 /** A cell as text. */

@@ -1,8 +1,12 @@
 // The right side: the views of the last run, which stay, dimmed and labelled, while the source has errors.
 
-import { unpacked } from "../data";
-import { el, set } from "../dom";
+import { Broken } from "../broken/broken";
+import { type Buffers, type PageData, unpacked } from "../data";
+import { el, replacing, set } from "../dom";
+import { wordOf } from "../live/inputs";
+import { Rerun } from "../live/rerun";
 import { mount, type Mounted } from "../page";
+import type { Showing } from "../state";
 import type { Answer } from "./api";
 import type { Shown } from "./documents";
 import { Drawing } from "./drawing";
@@ -40,9 +44,42 @@ export class Result {
     const place = shown.place ?? this.place(shown);
     const scroll = shown.place?.scroll ?? (place ? this.main.scrollTop : 0);
     this.clear();
-    this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, ...(place ? { start: place } : {}) });
+    this.views(data, buffers, Broken.of(data, buffers), place ?? {});
     this.main.scrollTop = scroll;
     this.shown = shown;
+  }
+
+  /** Build the views of a run, in which weights can be changed: then they are run again, by a worker, and shown in its place. */
+  private views(data: PageData, buffers: Buffers, broken: Broken | null, start: Partial<Showing>): void {
+    const show = (data: PageData, buffers: Buffers, start: Partial<Showing>) => {
+      const { scrollTop } = this.main;
+      replacing(() => {
+        this.mounted?.dispose();
+        this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, start, broken });
+      });
+      this.main.scrollTop = scrollTop;
+    };
+    show(data, buffers, start);
+    if (!broken) return;
+    const { turn } = this;
+    const rerun = new Rerun(data, buffers, () => new Worker("assets/explorer.js"), broken);
+    broken.start = () => {
+      if (!broken.changes.length) return show(data, buffers, {});
+      broken.running(true);
+      const said = (text: string, bad = false) => {
+        broken.running(false);
+        broken.say(text, bad);
+      };
+      const { box } = data;
+      rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {}).finished.then(
+        (again) => {
+          if (turn !== this.turn) return; // another source is shown
+          show(again.data, again.buffers, {});
+          said(again.said);
+        },
+        (error: unknown) => said(error instanceof Error ? error.message : String(error), true),
+      );
+    };
   }
 
   /** Where one was in the last run, if the new one is of the same source and input. */

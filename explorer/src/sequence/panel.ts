@@ -2,11 +2,8 @@
 
 import type { Buffers, Run } from "../data";
 import type { Store } from "../state";
-
-/** The data of such a view (the page.py of its source writes it). */
-export interface SequenceSpec {
-  kind: string;
-}
+import { FormulaPanel } from "./formula";
+import type { SequenceSpec } from "./spec";
 
 export interface SequencePanel {
   readonly element: HTMLElement;
@@ -17,6 +14,6 @@ export interface SequencePanel {
 }
 
 /** The panel of a run; null: there is none of this kind. */
-export function sequencePanel(_spec: SequenceSpec, _run: Run, _store: Store, _buffers: Buffers): SequencePanel | null {
-  return null;
+export function sequencePanel(spec: SequenceSpec, run: Run, store: Store, _buffers: Buffers): SequencePanel | null {
+  return spec.kind === "logic" ? new FormulaPanel(run, spec, store) : null;
 }

@@ -17,7 +17,7 @@ from tm2tfr.contract.shown import Packer, Page, PlainData, Show
 from tm2tfr.sources.turing.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import VERDICTS
-from tm2tfr.sources.turing.truth import TuringTruth
+from tm2tfr.sources.turing.truth import EXERCISE, TuringTruth
 
 
 def page(machine: Machine) -> Page:
@@ -62,6 +62,7 @@ def simulated(truth: TuringTruth) -> PlainData:
         "stopped": [truth.stopped(state, "") for state in machine.states],
         "unruled": [[number[state], symbol, verdict] for (state, symbol), verdict in truth.unruled.items()],
         "verdicts": [VERDICTS[outcome] for outcome in truth.outcomes],
+        "bump": EXERCISE if truth.nominal else None,
     }
 
 

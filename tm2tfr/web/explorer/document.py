@@ -17,6 +17,7 @@ from tm2tfr.base.files import write_text
 from tm2tfr.base.text.words import read_word
 from tm2tfr.contract.shown import Page, PlainData, Show
 from tm2tfr.contract.source import ANY, AnyRow, Column, shown
+from tm2tfr.contract.specification import STAGES, Specification
 from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.tables.explained import Explained
@@ -26,7 +27,7 @@ from tm2tfr.transformer.listing import form, listing
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 from tm2tfr.web.explorer.record import PER_POSITION, Attended, Content, Recording
-from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
+from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data, unrunnable
 
 # ── What a page needs to run another input by itself: how rows are read off the stream, and what says what is right.
 #
@@ -48,6 +49,7 @@ def live_data(recording: Recording, page: Page, show: Show) -> PlainData:
     """
     decoder, truth = recording.decoder, recording.truth
     return {
+        "claims": None if truth is None else _claims(decoder, truth.specification(0)),
         "compared": truth is not None,
         "readout": []
         if decoder.labeller
@@ -95,6 +97,35 @@ def _tokens(recording: Recording, about: PlainData | None) -> PlainData:
     before, after = fed[: min(more, 1)], fed[len(fed) - max(more - 1, 0) :]
     alphabet = [token for token in decoder.vocabulary if token not in (*before, *after)]
     return {"before": before, "after": after, "alphabet": alphabet, "about": about}
+
+
+def _claims(decoder: Decoder, specification: Specification) -> PlainData | None:
+    """Return from which stage on each subspace holds its value, and of which heads it is known where they have to look.
+
+    None where the specification does not say what every subspace holds.
+    """
+    if not specification.covers(decoder.layout):
+        return None
+    stages = [(-1, "embedding"), *((n, part) for n in range(len(decoder.layers)) for part in STAGES[1:])]
+    holds = [[specification.holds(s.holds, *stage) for stage in stages] for s in decoder.layout.subspaces]
+    return {
+        "since": [found.index(True) if any(found) else len(stages) for found in holds],
+        "known": [
+            [head.claim is not None and bool(specification.attended(head.claim.attends, 0)) for head in layer.heads]
+            for layer in decoder.layers
+        ],
+        "moves": _moved(decoder),
+    }
+
+
+def _moved(decoder: Decoder) -> PlainData | None:
+    """Return the subspaces of a machine's head position and move, as shares, and the layer that looks up the one before."""
+    h, m = (decoder.layout.holding(what) for what in ("h/(i+1)", "m/(i+1)"))
+    claims = ((n, head.claim) for n, layer in enumerate(decoder.layers) for head in layer.heads)
+    layer = next((n for n, claim in claims if claim is not None and claim.attends == "h_{i-1}"), None)
+    if h is None or m is None or layer is None:
+        return None
+    return {"h": decoder.layout.subspaces.index(h), "m": decoder.layout.subspaces.index(m), "layer": layer}
 
 
 # ── how rows are read ───────────────────────────────────────────────────────────────────────────────────────
@@ -235,7 +266,7 @@ def _layer(recording: Recording, number: int, layer: Layer, columns: PackedColum
         "source": layer.source,
         "equation": layer.equation,
         "units": len(layer.feed_forward.units) if layer.feed_forward else 0,
-        "weights": columns.add_text(listing(decoder, str(number + 1))),
+        "weights": columns.add_text(listing(decoder, str(number + 1))) if unrunnable(decoder) else None,
         "heads": [_head(recording, head, seen, columns) for head, *seen in zip(layer.heads, *passes, strict=True)],
     }
 
