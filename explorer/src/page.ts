@@ -118,7 +118,7 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
     : machine
       ? new StateGraph(run, machine, buffers, redraw)
       : drawing
-        ? new Picture(drawing, buffers, redraw)
+        ? new Picture(run, drawing, buffers, redraw)
         : null;
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;

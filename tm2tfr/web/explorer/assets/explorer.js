@@ -4456,6 +4456,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+  var SPREAD = 34;
   var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -4486,7 +4487,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -4560,7 +4561,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const sizes of this.total(i) - 2 < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
-        if (end(all) <= room) return this.written(all);
+        if (end(all) <= room) return this.written(this.labels ? this.spread(all, i) : all);
       }
       this.sizes = WIDE2;
       let chips = this.placed([...chosen], i);
@@ -4591,6 +4592,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         chips = more;
       }
       return this.written(chips);
+    }
+    /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+    spread(chips, i) {
+      const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+      if (more <= 0) return chips;
+      this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+      return this.placed(chips.map((chip) => chip.i), i);
     }
     /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
     fold(chosen, i) {
@@ -4775,6 +4783,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/layers.ts
   var MOST_NAMED2 = 12;
+  var MOST_CHARACTERS = 26;
   var Layers = class {
     constructor(run2, store, model = null, broken = null) {
       this.run = run2;
@@ -4815,7 +4824,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.cards.forEach((card, n) => {
         mark(card, n - 1 === layer);
         card.heads.replaceChildren(...this.heads(n - 1, steps[n], i));
-        card.wrote.replaceChildren(...this.wrote(steps[n], i));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i, card.equations));
       });
       for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
       if (!this.outputs) return;
@@ -4829,15 +4838,17 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
-      return { card, button, heads: el("ul"), wrote };
+      return { card, button, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     /** What is read off the stream after the last layer. */
     answers() {
       const wrote = el("p", { class: "wrote" });
       const button = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
-      return { card, button, heads: el("ul"), wrote };
+      const number3 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number3, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number3 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number3, name, step) {
       const click = () => this.store.set({ layer: step() });
@@ -4853,16 +4864,17 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const called = `layer ${l + 1}`;
       const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
       const equations = this.equations(l);
+      const source = run2.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
-        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+        equations.size ? null : el("p", { class: "meaning" }, layer.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, weights.button),
+        el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
         weights.element
       );
-      return { card, button, heads, wrote };
+      return { card, button, heads, wrote, equations };
     }
     /** What is read off the stream after the last layer. */
     unembedding(broken) {
@@ -4875,12 +4887,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.weights.push(card);
       return card;
     }
-    /** The equations of the variables that a layer writes, where it has none of its own. */
+    /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      if (!model || run2.spec.layers[l].equation) return [];
-      const written2 = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-      return written2.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+      const written2 = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written2.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
@@ -4916,12 +4927,26 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         );
       });
     }
-    wrote(step, i) {
+    wrote(step, i, equations) {
       const { run: run2 } = this;
+      if (equations.size) return this.computed(step, i, equations);
       const changed2 = run2.spec.subspaces.flatMap(
         (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
+    }
+    /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+    computed(step, i, equations) {
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i)];
+        if (formula === void 0 && !changed2) return [];
+        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i), i);
+        const text = shortened(whole3, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
+        const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
+        return el("span", { class: `computed${changed2 ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+      });
     }
     /** The outputs at a position, each with the result of the comparison. */
     answered(i) {
@@ -5010,6 +5035,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
         "raw numbers"
       );
+      this.list.classList.toggle("named", run2.spec.labels);
       this.element = el(
         "section",
         { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -5096,12 +5122,26 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/picture.ts
   var Picture = class extends Graph {
-    constructor({ name, graph }, buffers, redraw) {
-      super(name, graph, buffers, redraw);
-      set(this.scroll, { "aria-label": `The ${name}` });
+    constructor(run2, spec, buffers, redraw) {
+      super(spec.name, spec.graph, buffers, redraw);
+      this.run = run2;
+      this.spec = spec;
+      set(this.scroll, { "aria-label": `The ${spec.name}` });
     }
-    /** It shows the same at every position. */
-    draw() {
+    run;
+    spec;
+    draw(position) {
+      const { marks, name } = this.spec;
+      const column3 = marks && this.run.spec.columns.find((each) => each.name === marks.column);
+      if (!column3) return;
+      const node = (i) => i < 0 ? marks.start : marks.nodes[this.run.rows.cell(column3.name, i)];
+      const [before, now] = [node(position - 1), node(position)];
+      this.unmark("now");
+      this.nodes.get(now ?? "")?.classList.add("now");
+      for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
+      const said = `${column3.name} ${this.run.rows.cell(column3.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      this.caption.textContent = said;
+      set(this.scroll, { "aria-label": `The ${name}: ${said}` });
     }
   };
 
@@ -5699,12 +5739,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.store = store;
       this.history = history2;
       const name = history2 ? "The chapter's table" : "The table";
+      this.headings = run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history2 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name))
+        ...this.headings
       );
       this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
@@ -5720,6 +5761,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
+    headings;
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
@@ -5739,7 +5781,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const widest = run2.spec.columns.map(({ name }) => Math.max(run2.widest(name), name.length));
       const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum2 = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const limit = LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const fits = (size2) => LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
       const rest = sum2(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
@@ -5758,11 +5801,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
-      const { history: history2 } = this;
+      const { history: history2, run: run2 } = this;
       const all = history2 ? history2.highest - history2.lowest + 1 : 0;
       const window2 = history2 ? Math.min(all, MOST5, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
+      run2.spec.columns.forEach(({ name, title }, n) => {
+        const text = shortened(name, limit);
+        this.headings[n].textContent = text;
+        set(this.headings[n], { title: text === name ? title : `${name}: ${title}` });
+      });
       if (history2) {
         this.cuts = window2 < all || history2.lowest < 0;
         this.grid.dataset["window"] = String(window2);
@@ -6080,7 +6128,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
     const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
-    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
+    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
     if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });

@@ -26999,6 +26999,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+  var SPREAD = 34;
   var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -27029,7 +27030,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -27103,7 +27104,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
-        if (end(all) <= room) return this.written(all);
+        if (end(all) <= room) return this.written(this.labels ? this.spread(all, i2) : all);
       }
       this.sizes = WIDE2;
       let chips = this.placed([...chosen], i2);
@@ -27134,6 +27135,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         chips = more;
       }
       return this.written(chips);
+    }
+    /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+    spread(chips, i2) {
+      const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+      if (more <= 0) return chips;
+      this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+      return this.placed(chips.map((chip) => chip.i), i2);
     }
     /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
     fold(chosen, i2) {
@@ -27318,6 +27326,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/layers.ts
   var MOST_NAMED2 = 12;
+  var MOST_CHARACTERS = 26;
   var Layers = class {
     constructor(run2, store, model = null, broken = null) {
       this.run = run2;
@@ -27358,7 +27367,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.cards.forEach((card, n) => {
         mark(card, n - 1 === layer2);
         card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
-        card.wrote.replaceChildren(...this.wrote(steps[n], i2));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i2, card.equations));
       });
       for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
       if (!this.outputs) return;
@@ -27372,15 +27381,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
-      return { card, button: button2, heads: el("ul"), wrote };
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     /** What is read off the stream after the last layer. */
     answers() {
       const wrote = el("p", { class: "wrote" });
       const button2 = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
-      return { card, button: button2, heads: el("ul"), wrote };
+      const number4 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number4, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number4 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number4, name2, step) {
       const click = () => this.store.set({ layer: step() });
@@ -27396,16 +27407,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const called = `layer ${l + 1}`;
       const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
       const equations = this.equations(l);
+      const source = run2.spec.labels ? [...new Set(layer2.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer2.source;
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, layer2.source)),
-        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer2.meaning),
+        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+        equations.size ? null : el("p", { class: "meaning" }, layer2.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, weights.button),
+        el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
         weights.element
       );
-      return { card, button: button2, heads, wrote };
+      return { card, button: button2, heads, wrote, equations };
     }
     /** What is read off the stream after the last layer. */
     unembedding(broken) {
@@ -27418,12 +27430,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.weights.push(card);
       return card;
     }
-    /** The equations of the variables that a layer writes, where it has none of its own. */
+    /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      if (!model || run2.spec.layers[l].equation) return [];
-      const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-      return written.map(({ name: name2, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name2), ` = ${formula}`));
+      const written = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written.map(({ name: name2, formula }) => [name2, formula.startsWith(`${name2} = `) ? formula.slice(name2.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
@@ -27459,12 +27470,26 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         );
       });
     }
-    wrote(step, i2) {
+    wrote(step, i2, equations) {
       const { run: run2 } = this;
+      if (equations.size) return this.computed(step, i2, equations);
       const changed2 = run2.spec.subspaces.flatMap(
         (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
+    }
+    /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+    computed(step, i2, equations) {
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i2)];
+        if (formula === void 0 && !changed2) return [];
+        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i2), i2);
+        const text = shortened(whole3, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
+        const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
+        return el("span", { class: `computed${changed2 ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+      });
     }
     /** The outputs at a position, each with the result of the comparison. */
     answered(i2) {
@@ -27553,6 +27578,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
         "raw numbers"
       );
+      this.list.classList.toggle("named", run2.spec.labels);
       this.element = el(
         "section",
         { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -27639,12 +27665,26 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/picture.ts
   var Picture = class extends Graph {
-    constructor({ name: name2, graph }, buffers, redraw) {
-      super(name2, graph, buffers, redraw);
-      set(this.scroll, { "aria-label": `The ${name2}` });
+    constructor(run2, spec, buffers, redraw) {
+      super(spec.name, spec.graph, buffers, redraw);
+      this.run = run2;
+      this.spec = spec;
+      set(this.scroll, { "aria-label": `The ${spec.name}` });
     }
-    /** It shows the same at every position. */
-    draw() {
+    run;
+    spec;
+    draw(position) {
+      const { marks: marks2, name: name2 } = this.spec;
+      const column2 = marks2 && this.run.spec.columns.find((each) => each.name === marks2.column);
+      if (!column2) return;
+      const node = (i2) => i2 < 0 ? marks2.start : marks2.nodes[this.run.rows.cell(column2.name, i2)];
+      const [before, now] = [node(position - 1), node(position)];
+      this.unmark("now");
+      this.nodes.get(now ?? "")?.classList.add("now");
+      for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
+      const said2 = `${column2.name} ${this.run.rows.cell(column2.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      this.caption.textContent = said2;
+      set(this.scroll, { "aria-label": `The ${name2}: ${said2}` });
     }
   };
 
@@ -28242,12 +28282,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.store = store;
       this.history = history3;
       const name2 = history3 ? "The chapter's table" : "The table";
+      this.headings = run2.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history3 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run2.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name))
+        ...this.headings
       );
       this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
@@ -28263,6 +28304,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
+    headings;
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
@@ -28282,7 +28324,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const widest = run2.spec.columns.map(({ name: name2 }) => Math.max(run2.widest(name2), name2.length));
       const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const fits = (size2) => LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
       const rest = sum(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
@@ -28301,11 +28344,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
-      const { history: history3 } = this;
+      const { history: history3, run: run2 } = this;
       const all = history3 ? history3.highest - history3.lowest + 1 : 0;
       const window2 = history3 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
+      run2.spec.columns.forEach(({ name: name2, title }, n) => {
+        const text = shortened(name2, limit);
+        this.headings[n].textContent = text;
+        set(this.headings[n], { title: text === name2 ? title : `${name2}: ${title}` });
+      });
       if (history3) {
         this.cuts = window2 < all || history3.lowest < 0;
         this.grid.dataset["window"] = String(window2);
@@ -28623,7 +28671,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
     const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
     if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
