@@ -27393,7 +27393,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const wrote = el("p", { class: "wrote" });
       const button2 = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
+      const number4 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number4, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number4 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number4, name2, step) {
