@@ -16,7 +16,6 @@ await mkdir(playground, { recursive: true });
 const common = { bundle: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "inline", logLevel: "warning" };
 const banner = { js: "// Built from explorer/src; see explorer/README.md." };
 await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${explorer}/explorer.js`, globalName: "explorer", banner });
-await build({ ...common, entryPoints: ["src/labeller/main.ts"], outfile: `${explorer}/labeller.js`, banner });
 await build({ ...common, entryPoints: ["src/home.ts"], outfile: `${explorer}/home.js`, banner });
 const notice = `/*! Graphviz in WebAssembly: @viz-js/viz ${await version("@viz-js/viz")}; licences in LICENSE-viz.txt */`;
 await build({
@@ -29,7 +28,7 @@ await build({
 await copied("", explorer, "page.html");
 const [palette, layout] = [await readFile(here("src/palette.css"), "utf8"), await readFile(here("src/explorer.css"), "utf8")];
 await writeFile(`${explorer}/explorer.css`, `${palette}\n${layout}`);
-for (const name of ["explorer.js", "labeller.js", "viz.js"]) {
+for (const name of ["explorer.js", "viz.js"]) {
   // a script element ends at its end tag, and a comment may swallow it
   const text = await readFile(`${explorer}/${name}`, "utf8");
   await writeFile(`${explorer}/${name}`, text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--"));

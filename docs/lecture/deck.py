@@ -20,6 +20,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 HERE = Path(__file__).parent
+PALETTE = HERE.parents[1] / "explorer" / "src" / "palette.css"
+"""The colours and the type of the explorer, which slides and sheets share."""
 SLIDES = "lecture/slides.md"
 FIGURES = {
     "chapter.svg": "chapter.svg",

@@ -54,7 +54,7 @@ def command(name: str) -> Command:
     """Return a command. Raises PluginError if there is none of this name."""
     if name not in app.commands:
         raise PluginError(f"a page is about the command {name!r}, which is not there")
-    found: Command = app.commands[name].command  # type: ignore[attr-defined]
+    found: Command = app.commands[name].command
     return found
 
 

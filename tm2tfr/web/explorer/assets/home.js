@@ -1,6 +1,35 @@
 // Built from explorer/src; see explorer/README.md.
 "use strict";
 (() => {
+  // src/live/refusals.ts
+  var Refused = class extends Error {
+    name = "Refused";
+  };
+  function counted(number2, noun) {
+    return `${thousands(number2)} ${noun}${number2 === 1 ? "" : "s"}`;
+  }
+  function thousands(number2) {
+    return number2.toLocaleString("en-US");
+  }
+  function quoted(text) {
+    const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
+    let inside = "";
+    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    return `${mark2}${inside}${mark2}`;
+  }
+  function visible(text) {
+    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  }
+  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
+  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+  function escaped(sign) {
+    if (SHORT[sign]) return SHORT[sign];
+    if (!UNPRINTABLE.test(sign)) return sign;
+    const code = sign.codePointAt(0).toString(16);
+    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
+  }
+
   // src/dom.ts
   function el(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -40,6 +69,11 @@
       if (event.target.closest("button")) event.preventDefault();
     };
     root.addEventListener("mousedown", prevent, signal ? { signal } : {});
+  }
+
+  // src/live/attention.ts
+  function inSight(mask, position, length) {
+    return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
   }
 
   // src/data.ts
@@ -138,16 +172,19 @@
           ])
         )
       );
-      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+      this.steps = spec.steps.length;
+      this.weights = spec.layers.map((layer) => layer.weights && textAt(buffers, layer.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
-      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
+      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, spec.count, buffers)));
     }
     spec;
     rows;
     expected;
+    /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+    steps;
     stages;
     seen;
-    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
     weights;
     unspecified;
     get count() {
@@ -165,8 +202,33 @@
     ends(i) {
       return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
     }
-    look(layer, head, i) {
-      return this.seen[layer][head](i);
+    /** Where a head of the layer of a step looks from position i. */
+    look(step, head, i) {
+      const [layer, pass] = this.spec.steps[step];
+      return this.seen[layer][head](i, pass);
+    }
+    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+    attention(step, head, i) {
+      const { uniform, sight, count: count2, sharers } = this.look(step, head, i);
+      const weights = new Float64Array(this.count);
+      if (uniform) weights.fill(1 / count2, ...sight);
+      else for (const j of sharers) weights[j] = 1 / count2;
+      return weights;
+    }
+    /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+    layerOf(step) {
+      return step < 0 ? -1 : this.spec.steps[step]?.[0] ?? this.spec.layers.length;
+    }
+    /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+    stepsWith(chosen) {
+      const { steps, loops, layers } = this.spec;
+      const [layer, pass] = steps[chosen] ?? [-1, 0];
+      const loop = loops.find(([first, last]) => first <= layer && layer <= last) ?? [0, -1];
+      return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+    }
+    /** The number of passes that a layer ran in; 0: no loop runs it. */
+    passes(layer) {
+      return this.spec.steps.findLast(([each]) => each === layer)?.[1] ?? 0;
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column2, i) {
@@ -195,7 +257,7 @@
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i) {
       const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
+      for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
         const column2 = this.stages[s].get(n);
         if (!column2) continue;
         const number2 = column2.values[i];
@@ -205,29 +267,38 @@
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
     }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer, i) {
-      const after = this.value(n, 2 * layer + 2, i).coordinates;
-      if (layer < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer, i).coordinates;
+    /** Whether a step (-1: the embedding) changed subspace n at position i. */
+    changed(n, step, i) {
+      if (step >= this.steps) return false;
+      const after = this.value(n, 2 * step + 2, i).coordinates;
+      if (step < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * step, i).coordinates;
       return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name) => buffers(head.seen[name])
-    );
-    return (i) => ({
-      uniform: i > 0 && count2[i] === i + 1,
-      winner: winner[i],
-      count: count2[i],
-      score: score[i],
-      runner: runner[i],
-      runnerScore: runnerScore[i],
-      sharers: head.sharers?.[i] ?? [winner[i]]
-    });
+  function looks({ mask, seen, sharers }, positions, buffers) {
+    const sight = (i) => inSight(mask, i, positions);
+    if (!seen) {
+      return (i) => {
+        const [start2, end2] = sight(i);
+        return { uniform: true, sight: [start2, end2], winner: start2, count: end2 - start2, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      };
+    }
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name) => buffers(seen[name]));
+    return (i, pass) => {
+      const n = Math.max(0, pass - 1) * positions + i;
+      const [start2, end2] = sight(i);
+      return {
+        uniform: count2[n] > 1 && count2[n] === end2 - start2,
+        sight: [start2, end2],
+        winner: winner[n],
+        count: count2[n],
+        score: score[n],
+        runner: runner[n],
+        runnerScore: runnerScore[n],
+        sharers: sharers?.[n] ?? [winner[n]]
+      };
+    };
   }
 
   // src/history.ts
@@ -276,7 +347,7 @@
     /** The length of the longest symbol. */
     widest() {
       let longest = this.blank.length;
-      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
       return longest;
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
@@ -301,11 +372,363 @@
         return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
     }
-    write(cell, at, symbol) {
+    write(cell, at, symbol2) {
       const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
       writes.at.push(at);
-      writes.symbol.push(symbol);
+      writes.symbol.push(symbol2);
       this.writes.set(cell, writes);
+    }
+  };
+
+  // src/live/decoder.ts
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label) => `${name}[${label}]`));
+  }
+
+  // src/live/python.ts
+  function repr(value) {
+    return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function special(value) {
+    if (Object.is(value, -0)) return "-0";
+    if (Number.isNaN(value)) return "nan";
+    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
+  }
+  function pointed(text, most, short = false) {
+    const [mantissa, power] = text.split("e");
+    const exponent = Number(power);
+    const sign = mantissa.startsWith("-") ? "-" : "";
+    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
+    if (exponent < -4 || exponent >= most) {
+      const fraction = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign}${digits2[0]}${fraction}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+    }
+    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    digits2 = digits2.padEnd(exponent + 1, "0");
+    const rest = digits2.slice(exponent + 1);
+    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+  }
+
+  // src/broken/listing.ts
+  var MASKED = { future: "future-masked", past: "past-masked", none: "unmasked" };
+  var TABLED = 16;
+  var plain = (text) => ({ text: visible(text), weight: null });
+  function coefficient(value) {
+    for (let below = 1; below <= 64; below *= 2) {
+      const above = value * below;
+      if (!Number.isInteger(above)) continue;
+      if (Math.abs(above) >= 1e6) break;
+      return below === 1 ? String(above + 0) : `${above}/${below}`;
+    }
+    return repr(value);
+  }
+  function termText(value, name) {
+    if (!name) return coefficient(value);
+    return Math.abs(value) === 1 ? value > 0 ? name : `-${name}` : `${coefficient(value)}·${name}`;
+  }
+  function form(terms, constant = null) {
+    const pieces = [];
+    const add = (name, weight) => {
+      const text = termText(weight.value, name);
+      const negative = text.startsWith("-");
+      const before = pieces.length ? negative ? " - " : " + " : "";
+      pieces.push({ before, text: visible(before && negative ? text.slice(1) : text), name, weight });
+    };
+    for (const { name, weight } of terms) add(name, weight);
+    if (constant?.value) add("", constant);
+    return pieces.length ? pieces : [plain("0")];
+  }
+  var weightsOf = (path, { rows, columns, values }) => Array.from(values, (value, n) => ({ path, row: rows[n], column: columns[n], value }));
+  function grouped(path, matrix, by, names) {
+    const found = Array.from({ length: by === "row" ? matrix.height : matrix.width }, () => []);
+    for (const weight of weightsOf(path, matrix)) found[weight[by]].push({ name: names[by === "row" ? weight.column : weight.row], weight });
+    return found;
+  }
+  var vectorOf = (path, matrix) => new Map(weightsOf(path, matrix).map((weight) => [weight.row, weight]));
+  var sourced = (text, source) => [text, source && `[${source}]`].filter(Boolean).join(" ");
+  function layerListing(decoder, about, number2) {
+    const layer = decoder.layers[number2 - 1];
+    const { name, meaning, source, heads, feed_forward: said } = about.layers[number2 - 1];
+    const { directions } = decoder.names;
+    const path = `layers.${number2}`;
+    const told = sourced(meaning, source);
+    const lines = [[plain(name ? `layer ${number2}: ${name}` : `layer ${number2}`)]];
+    if (told) lines.push([plain(`  ${told}`)]);
+    lines.push(...normed(decoder, layer.attentionNorm, "attention", `${path}.attention_norm`, "  "));
+    layer.heads.forEach((head, k) => {
+      const about2 = heads[k];
+      const own = `${path}.heads.${k}`;
+      lines.push([plain(`  ${sourced(`head ${quoted(about2.name)}`, about2.source)}: ${MASKED[head.mask]}, ${about2.weighting}`)]);
+      if (!head.query.values.length && !head.key.values.length) lines.push([plain("    query = key = 0 (uniform attention)")]);
+      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms, c) => lines.push([plain(`    ${part2}[${c}] = `), ...form(terms)]));
+      const targets = grouped(`${own}.output`, head.output, "column", directions);
+      grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
+    });
+    lines.push(...normed(decoder, layer.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
+    const part = layer.feedForward;
+    if (part) {
+      const own = `${path}.feed_forward`;
+      const bias = vectorOf(`${own}.input_bias`, part.inputBias);
+      const writes = grouped(`${own}.output`, part.output, "column", directions);
+      const units = said.units;
+      lines.push([plain(`  feed-forward, ${units.length} hidden unit${units.length === 1 ? "" : "s"}`)]);
+      grouped(`${own}.input`, part.input, "row", directions).forEach(
+        (terms, u) => lines.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
+      );
+      const offset = weightsOf(`${own}.output_bias`, part.outputBias);
+      if (offset.length) lines.push([plain("    bias → "), ...form(offset.map((weight) => ({ name: directions[weight.row], weight })))]);
+    }
+    return lines;
+  }
+  function normed(decoder, norm, before, path, indent) {
+    if (!norm) return [];
+    const column2 = (name) => {
+      const weights = weightsOf(`${path}.${name}`, norm[name]);
+      const values = new Set(weights.map(({ value }) => value));
+      if (weights.length < norm[name].height) values.add(0);
+      const head = plain(`${indent}  ${name}: `);
+      if (values.size === 1) return [head, plain(`${coefficient([...values][0])} everywhere`)];
+      return [head, ...form(weights.map((weight) => ({ name: decoder.names.directions[weight.row], weight })))];
+    };
+    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column2("gain"), column2("bias")];
+  }
+  function embeddingListing(decoder) {
+    const { directions } = decoder.names;
+    const lines = [[plain("embedding")]];
+    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms, n) => lines.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms)]));
+    grouped("position_embedding", decoder.place, "column", directions).forEach((terms, n) => lines.push([plain(`  position ${decoder.features[n]} → `), ...form(terms)]));
+    if (!decoder.table) return lines;
+    const positions = decoder.table.width;
+    lines.push([plain(`  table of ${counted(positions, "position")}`)]);
+    grouped("position_table", decoder.table, "column", directions).forEach((terms, i) => {
+      if (positions > TABLED && i === positions - 1) lines.push([plain(`    … ${counted(positions - TABLED, "more position")}`)]);
+      if (i < TABLED - 1 || i === positions - 1 || positions <= TABLED) lines.push([plain(`    at ${i} → `), ...form(terms)]);
+    });
+    return lines;
+  }
+  function unembeddingListing(decoder) {
+    const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
+    const names = answered(decoder);
+    const lines = [...normed(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
+    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
+    return lines;
+  }
+
+  // src/broken/weights.ts
+  function matricesOf(decoder) {
+    const found = /* @__PURE__ */ new Map();
+    const norm = (path, part) => {
+      if (part) found.set(`${path}.gain`, part.gain).set(`${path}.bias`, part.bias);
+    };
+    found.set("token_embedding", decoder.tokens).set("position_embedding", decoder.place);
+    if (decoder.table) found.set("position_table", decoder.table);
+    found.set("unembedding", decoder.unembedding).set("unembedding_bias", decoder.unembeddingBias);
+    decoder.layers.forEach(({ attentionNorm, feedForwardNorm }, n) => {
+      norm(`layers.${n + 1}.attention_norm`, attentionNorm);
+      norm(`layers.${n + 1}.feed_forward_norm`, feedForwardNorm);
+    });
+    norm("norm", decoder.norm);
+    decoder.layers.forEach(({ heads, feedForward: part }, n) => {
+      heads.forEach((head, k) => {
+        for (const name of ["query", "key", "value", "output"]) found.set(`layers.${n + 1}.heads.${k}.${name}`, head[name]);
+      });
+      if (!part) return;
+      const path = `layers.${n + 1}.feed_forward`;
+      found.set(`${path}.input`, part.input).set(`${path}.input_bias`, part.inputBias).set(`${path}.output`, part.output).set(`${path}.output_bias`, part.outputBias);
+    });
+    decoder.loops.forEach(({ until }, n) => until && found.set(`loops.${n + 1}.until`, until));
+    return found;
+  }
+  function axesOf(decoder, path) {
+    const matrices = matricesOf(decoder);
+    const matrix = matrices.get(path);
+    if (!matrix) throw new Refused(unknown(path, [...matrices.keys()]));
+    const axis = (noun, size, names = []) => ({ noun, size, names });
+    const { height, width } = matrix;
+    const parts = path.split(".");
+    const inner = parts.at(-2) === "feed_forward" ? "hidden unit" : "component";
+    const stream = axis("direction", decoder.width, decoder.names.directions);
+    const one = axis("column", 1);
+    const answers = () => axis("answer", height, answered(decoder));
+    const outer = {
+      token_embedding: () => [stream, axis("token", width, decoder.vocabulary)],
+      position_embedding: () => [stream, axis("position feature", width, decoder.features)],
+      position_table: () => [stream, axis("position", width)],
+      unembedding: () => [answers(), stream],
+      unembedding_bias: () => [answers(), one]
+    };
+    const inside = {
+      gain: () => [stream, one],
+      bias: () => [stream, one],
+      until: () => [axis("row", height), stream],
+      input_bias: () => [axis(inner, height), one],
+      output_bias: () => [stream, one],
+      output: () => [stream, axis(inner, width)]
+    };
+    const known = (parts.length === 1 ? outer : inside)[parts.at(-1)];
+    return known ? known() : [axis(inner, height), stream];
+  }
+  function unknown(path, known) {
+    let owner = path;
+    while (owner && !known.some((each) => each.startsWith(`${owner}.`))) owner = owner.slice(0, Math.max(0, owner.lastIndexOf(".")));
+    const inside = owner.includes(".") ? known.filter((each) => each.startsWith(`${owner}.`)) : [];
+    let found = near(path, inside.length ? inside : known, 3);
+    if (!found.length) found = inside.slice(0, 3);
+    const remedy = found.length ? `use ${found.map(quoted).join(" or ")}` : `use a path such as ${known[0]}`;
+    return `no weight matrix is called ${quoted(path)}: ${remedy}; layers count from 1, heads of a layer from 0`;
+  }
+  function near(text, names, most) {
+    const rated = names.map((name) => [distance(text.slice(0, 80), name.slice(0, 80)) / Math.max(text.length, name.length, 1), name]);
+    return rated.filter(([far]) => far <= 0.5).sort(([a], [b]) => a - b).slice(0, most).map(([, name]) => name);
+  }
+  function distance(a, b) {
+    let row = Array.from({ length: b.length + 1 }, (_, n) => n);
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i];
+      for (let j = 1; j <= b.length; j++) next.push(Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + Number(a[i - 1] !== b[j - 1])));
+      row = next;
+    }
+    return row[b.length];
+  }
+  function placeNames(decoder, { path, row, column: column2 }) {
+    const [rows, columns] = axesOf(decoder, path);
+    return [rows.names[row] ?? String(row), columns.names[column2] ?? String(column2)];
+  }
+  function placeText(decoder, change, layer = 0) {
+    const own = `layers.${layer}.`;
+    const path = layer && change.path.startsWith(own) ? change.path.slice(own.length) : change.path;
+    return `${path}[${placeNames(decoder, change).join(", ")}]`;
+  }
+  function weightText(value) {
+    for (const below of [2, 4, 8, 16, 32, 64]) if (!Number.isInteger(value) && Number.isInteger(value * below) && Math.abs(value * below) < 1e6) return `${value * below}/${below}`;
+    return String(value);
+  }
+
+  // src/broken/card.ts
+  var WeightsCard = class {
+    /** number: 0 is the embedding, one more than the last layer the unembedding; called: what it is called; before: what stands above the listing. */
+    constructor(broken, number2, called, before) {
+      this.broken = broken;
+      this.number = number2;
+      const id = `weight-${number2}`;
+      this.field = el("input", { type: "text", class: "mono", id, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": `${id}-hint ${id}-error`, placeholder: this.example() });
+      this.run = el("button", { type: "button", class: "small go", id: `${id}-run`, click: () => broken.start() }, "Run");
+      this.error = el("p", { class: "weight-error", role: "alert", id: `${id}-error` });
+      this.listing.addEventListener("click", (event) => this.chosen(event.target));
+      this.listing.addEventListener("keydown", (event) => this.moved(event));
+      const form2 = el(
+        "form",
+        { class: "change", submit: (event) => this.submit(event) },
+        el("p", { class: "hint", id: `${id}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+        el("label", { for: id }, "change "),
+        this.field,
+        el("button", { type: "submit", class: "small" }, "Set"),
+        this.run,
+        this.error
+      );
+      set(this.listing, { "aria-label": `the weights of ${called}` });
+      this.element = el("div", { class: "weights", hidden: true }, ...before, form2, this.listing);
+      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number2)) }, "weights");
+      if (broken.open.has(number2)) this.toggle(true);
+    }
+    broken;
+    number;
+    /** The button that opens and closes them, and what it opens. */
+    button;
+    element;
+    listing = el("pre", { class: "terms", tabindex: 0 });
+    field;
+    run;
+    error;
+    drawn = null;
+    toggle(open) {
+      if (open) this.broken.open.add(this.number);
+      else this.broken.open.delete(this.number);
+      this.element.hidden = !open;
+      set(this.button, { "aria-expanded": String(open) });
+      this.draw();
+    }
+    /** Open it, and let a weight be written. */
+    invite() {
+      this.toggle(true);
+      this.element.closest("li")?.scrollIntoView({ block: "nearest" });
+      this.field.focus();
+    }
+    draw() {
+      const { broken } = this;
+      this.run.classList.toggle("wanted", broken.news.stale);
+      if (this.element.hidden || this.drawn === broken.listed) return;
+      const focused = document.activeElement?.dataset["place"];
+      this.drawn = broken.listed;
+      const lines = this.lines().map((line) => el("span", { class: "line" }, ...line.flatMap((piece) => this.nodes(piece)), "\n"));
+      this.listing.replaceChildren(...lines);
+      const terms = this.terms();
+      set(terms[0] ?? this.listing, { tabindex: 0 });
+      if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
+    }
+    lines() {
+      const { listed, about } = this.broken;
+      if (this.number === 0) return embeddingListing(listed);
+      return this.number > listed.layers.length ? unembeddingListing(listed) : layerListing(listed, about, this.number);
+    }
+    nodes({ before, text, name, weight }) {
+      if (weight === null) return [text];
+      const { broken } = this;
+      const place = placeText(broken.right, weight, this.number);
+      const change = broken.changeOf(weight);
+      const term = (shown, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown);
+      if (!change) return [before ?? "", term(text, weight.value)];
+      const old = broken.old(weight);
+      return [
+        before ? " + " : "",
+        ...old === 0 ? [] : [el("del", {}, termText(old, name)), " "],
+        el("ins", {}, term(change.value === 0 ? "0" : termText(change.value, name), change.value))
+      ];
+    }
+    terms() {
+      return [...this.listing.querySelectorAll(".term")];
+    }
+    /** Put the weight that is clicked into the field, with its value selected. */
+    chosen(target) {
+      const term = target.closest(".term");
+      if (!term) return;
+      const place = `${term.dataset["place"]} = `;
+      this.field.value = place + term.dataset["value"];
+      this.field.focus();
+      this.field.setSelectionRange(place.length, this.field.value.length);
+      this.complain("");
+    }
+    /** Among the terms the arrows go from one to the next. */
+    moved(event) {
+      const terms = this.terms();
+      const here = terms.indexOf(document.activeElement);
+      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms.length - 1 };
+      const next = step[event.key];
+      if (here < 0 || next === void 0) return;
+      event.preventDefault();
+      const term = terms[Math.max(0, Math.min(terms.length - 1, next))];
+      set(terms[here], { tabindex: -1 });
+      set(term, { tabindex: 0 });
+      term.focus();
+    }
+    submit(event) {
+      event.preventDefault();
+      try {
+        this.broken.write(this.field.value, this.number <= this.broken.right.layers.length ? this.number : 0);
+        this.complain("");
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        this.complain(error.message);
+      }
+    }
+    complain(text) {
+      this.error.textContent = text;
+      set(this.field, { "aria-invalid": text ? "true" : null });
+    }
+    example() {
+      const weight = this.lines().flat().find((piece) => piece.weight)?.weight;
+      return weight ? `${placeText(this.broken.right, weight, this.number)} = ${weightText(-weight.value)}` : "";
     }
   };
 
@@ -321,6 +744,12 @@
     }
     if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
     return nodes;
+  }
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
+  }
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
   }
   function symbolOf(name) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
@@ -357,6 +786,7 @@
   function count(n, noun) {
     return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   }
+  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token(text) {
@@ -376,6 +806,16 @@
     if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
     const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
     return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
+  }
+  function labelledStory(run, i) {
+    const { reference, columns } = run.spec;
+    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
+      const due = run.wrong(name, i);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
+      return [n ? ", " : "", token(name), " is ", token(run.rows.cell(name, i)), ...mark2];
+    });
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i), " has the token ", token(run.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
   function plainStory(run, i) {
     const { rows } = run;
@@ -423,9 +863,9 @@
     }
     return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
   }
-  function ruleAt(machine, state, symbol) {
+  function ruleAt(machine, state, symbol2) {
     const q = machine.states.findIndex(({ name }) => name === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
   }
 
   // src/strip.ts
@@ -440,12 +880,16 @@
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run, store, circuit, description = null) {
+    constructor(run, store, circuit, description = null, ends = []) {
       this.run = run;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
+      this.ends = ends;
+      this.labels = run.spec.labels;
       this.field.append(this.arcs, this.chips);
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run.spec);
       this.heads = run.spec.layers.flatMap(
         (layer, l) => layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
@@ -453,13 +897,13 @@
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer }) }, sample(n), el("b", {}, label), el("span", {}, ...math(name))))
+          ({ label, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run.stepsWith(store.now.layer)[layer] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name))))
         )
       );
       this.element = el(
         "section",
-        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -468,11 +912,14 @@
     store;
     circuit;
     description;
+    ends;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
     scale = 8;
     room = 600;
     sizes = WIDE;
@@ -485,13 +932,14 @@
     draw(position, layer) {
       const { run } = this;
       const i = Math.min(position, run.count - 1);
-      const looks2 = this.heads.map(({ layer: l, head }) => run.look(l, head, i));
+      const steps = run.stepsWith(layer);
+      const looks2 = this.heads.map(({ layer: l, head }) => run.look(steps[l], head, i));
       const chips = this.layOut(i, looks2);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
       for (const chip of chips) {
-        if (chip.i > before + 1 && chip.i <= i) items.push(this.omitted(before, chip));
+        if (chip.i > before + 1 && this.gaps(chip.i, i)) items.push(this.omitted(before, chip));
         items.push(this.chip(chip, i));
         before = chip.i;
       }
@@ -499,26 +947,36 @@
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i, looks2, chips, width, layer);
-      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+      this.drawArcs(i, looks2, chips, width, run.layerOf(layer));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i) {
+      return this.labels ? this.run.count : i + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i) {
+      return this.labels || n <= i;
     }
     shown(i, now) {
       return shortened(this.token(i, now), this.limit);
     }
     token(i, now) {
-      return i > now ? this.run.rows.answer(now) : this.run.rows.fed(i);
+      return i > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i, looks2) {
       const { room } = this;
       this.limit = Infinity;
-      const chosen = /* @__PURE__ */ new Set([i, i + 1]);
+      const chosen = new Set(this.labels ? [0, i, this.run.count - 1] : [i, i + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i < MOST ? [WIDE, CLOSE, MEDIUM] : []) {
+      for (const sizes of this.total(i) - 2 < MOST ? [WIDE, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
-        const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
+        const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
         if (end(all) <= room) return this.written(all);
       }
       this.sizes = WIDE;
@@ -541,7 +999,8 @@
         chips = more;
       }
       const { lead } = this.run.spec;
-      for (const n of [0, ...Array.from({ length: Math.min(i, MOST) }, (_, k) => i - 1 - k)]) {
+      const near2 = Array.from({ length: MOST }, (_, k) => this.labels ? [i - 1 - k, i + 1 + k] : [i - 1 - k]).flat();
+      for (const n of [0, ...near2.filter((each) => each >= 0 && each < this.total(i))]) {
         if (chosen.has(n) || n < (i < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
@@ -565,12 +1024,12 @@
     }
     placed(positions, i) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.shown(n, i).length * this.scale * lettering;
-      const width = (n) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
+      const long = (n) => Math.max(this.shown(n, i).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i && !this.labels ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i) left += this.widthOmitted(n - before - 1);
+        if (n > before + 1 && this.gaps(n, i)) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
@@ -597,8 +1056,8 @@
       return item;
     }
     chip({ i, left, width }, now) {
-      const { run, store } = this;
-      const kind = i > now ? "next" : i === now ? "now" : i < run.spec.prompt ? "prompt" : run.generated(i) ? "made" : "bos";
+      const { store } = this;
+      const kind = this.kind(i, now);
       const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
       const text = this.token(i, now);
       const rule = this.description?.lookup(now)?.found;
@@ -609,23 +1068,44 @@
           type: "button",
           class: `chip ${kind} mono${looked}`,
           "aria-current": i === now ? "step" : null,
-          "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "aria-label": (i > now && !this.labels ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i,
           title: net ?? (this.shown(i, now) === text ? null : text),
           click: () => store.set({ i, playing: false })
         },
         this.shown(i, now)
       );
-      const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
-      if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered2 = !this.labels && i > now;
+      const item = el("li", {}, button, el("span", { class: "index" }, answered2 ? "answer" : String(i)), this.labels ? this.answerOf(i, now) : null);
+      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
+    }
+    kind(i, now) {
+      const { run } = this;
+      if (i === now) return "now";
+      if (this.labels) return this.ends.includes(run.rows.fed(i)) ? "bos" : "given";
+      if (i > now) return "next";
+      return i < run.spec.prompt ? "prompt" : run.generated(i) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i);
+    }
+    answerOf(i, now) {
+      const { run } = this;
+      const { name } = run.spec.columns[1];
+      const due = run.wrong(name, i);
+      const text = this.answer(i);
+      const said = `${name}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said }, shortened(text, this.limit));
     }
     drawArcs(i, looks2, chips, width, layer) {
       const middle = this.middles(looks2, chips, i);
       const here = middle.get(i);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
       const order = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i) - this.span(looks2[b], i) || a - b);
       const height = LANE * (looks2.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -639,7 +1119,7 @@
           class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
           "data-head": label,
           "data-from": i,
-          "data-to": look.uniform ? `0..${i}` : look.sharers.join(" "),
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
           "data-score": look.uniform ? "" : String(look.score),
           "data-runner": look.runner < 0 ? "" : look.runner,
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
@@ -648,11 +1128,14 @@
         const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
         const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top];
+        const [start2, last] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start2 === i ? from : edge(start2), last === i ? from : edge(last)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top];
         if (look.uniform) {
-          group.append(svg("path", { d: `M${first} ${height}V${top + 8}Q${first} ${top} ${first + 8} ${top}H${from - 8}Q${from} ${top} ${from} ${top + 8}V${height}`, ...dash }));
+          group.append(svg("path", { d: `M${low} ${height}V${top + 8}Q${low} ${top} ${low + 8} ${top}H${high - 8}Q${high} ${top} ${high} ${top + 8}V${height}`, ...dash }));
+          if (start2 < i && i < last) group.append(svg("path", { d: `M${from} ${top}V${height}`, ...dash }));
           for (const chip of chips)
-            if (chip.i > 0 && chip.i < i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
+            if (chip.i > start2 && chip.i < last && chip.i !== i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
         }
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
@@ -665,11 +1148,11 @@
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
-        group.prepend(svg("title", {}, `head ${label}, ${name}: ${described2(look, i)}`));
+        group.prepend(svg("title", {}, `head ${label}, ${name}: ${described2(look)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look, i)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
     middles(looks2, chips, i) {
@@ -684,15 +1167,16 @@
       return middle;
     }
     span(look, i) {
-      return look.uniform ? i + 0.5 : i - look.winner;
+      if (look.uniform) return Math.max(i - look.sight[0], look.sight[1] - 1 - i) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i - j))) : i - look.winner;
     }
   };
   function end(chips) {
     const last = chips.at(-1);
     return last.left + last.width;
   }
-  function described2(look, i) {
-    if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
+  function described2(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -707,93 +1191,128 @@
   }
 
   // src/layers.ts
+  var MOST_NAMED = 12;
   var Layers = class {
-    constructor(run, store) {
+    constructor(run, store, model = null, broken = null) {
       this.run = run;
       this.store = store;
-      this.cards = [this.embedding(), ...run.spec.layers.map((_, l) => this.card(l))];
+      this.model = model;
+      this.broken = broken;
+      const { layers, labels, loops } = run.spec;
+      this.typeset = typesetter(run.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last]) => new Passes(run, store, first, last));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+      if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)].invite();
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card))
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null)
       );
     }
     run;
     store;
+    model;
+    broken;
     element;
+    /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
+    weights = [];
+    typeset;
+    /** The embedding, then the layers. */
     cards;
-    draw(position, layer) {
-      const i = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button, heads, wrote }, n) => {
-        const l = n - 1;
-        card.classList.toggle("chosen", l === layer);
-        set(button, { "aria-pressed": l === layer ? "true" : "false" });
-        heads.replaceChildren(...this.heads(l, i));
-        wrote.replaceChildren(...this.wrote(l, i));
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run } = this;
+      const i = Math.min(position, run.count - 1);
+      const layer = run.layerOf(chosen);
+      const steps = [-1, ...run.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i));
       });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer === run.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i));
     }
     /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
-      const button = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
-        el("span", { class: "number" }, "0"),
-        "embedding"
-      );
+      const button = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
-      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
+      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button, heads: el("ul"), wrote };
     }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
+      return { card, button, heads: el("ul"), wrote };
+    }
+    button(number2, name, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number2), name);
+    }
     card(l) {
-      const layer = this.run.spec.layers[l];
+      const { run, typeset } = this;
+      const layer = run.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
-        el("span", { class: "number" }, String(l + 1)),
-        layer.name
-      );
-      const weights = el(
-        "div",
-        { class: "weights", hidden: true },
-        ...layer.heads.map(
-          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
-        ),
-        el("pre", { tabindex: 0 }, this.run.weights[l])
-      );
-      const more = el("button", {
-        type: "button",
-        class: "small",
-        "aria-expanded": "false",
-        "aria-label": `the weights of layer ${l + 1}`,
-        click: () => {
-          weights.hidden = !weights.hidden;
-          set(more, { "aria-expanded": String(!weights.hidden) });
-        }
-      }, "weights");
+      const button = this.button(String(l + 1), layer.name, () => run.stepsWith(this.store.now.layer)[l]);
+      const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
+      const called = `layer ${l + 1}`;
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read(called, scores, run.weights[l] ?? "");
+      const equations = this.equations(l);
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
-        el("p", { class: "meaning" }, layer.meaning),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
+        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, more),
-        weights
+        el("div", { class: "bottom" }, wrote, weights.button),
+        weights.element
       );
       return { card, button, heads, wrote };
     }
-    heads(l, i) {
+    /** What is read off the stream after the last layer. */
+    unembedding(broken) {
+      const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
+      const name = el("span", { class: "layer-name" }, "unembedding");
+      const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+      return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
+    }
+    changeable(card) {
+      this.weights.push(card);
+      return card;
+    }
+    /** The equations of the variables that a layer writes, where it has none of its own. */
+    equations(l) {
+      const { model, run } = this;
+      if (!model || run.spec.layers[l].equation) return [];
+      const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
+      return written.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i) {
       const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer) => sum + layer.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(l, k, i);
+        const look = this.run.look(step, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const named = look.sharers.slice(0, MOST_NAMED).join(", ") + (look.sharers.length > MOST_NAMED ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
         const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || i === 0 ? [] : [
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
           fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
             fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
@@ -801,46 +1320,119 @@
           ]
         ];
         const n = before + k;
+        const formula = this.pattern(head.claim);
         return el(
           "li",
           { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
           sample(n),
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
           el("span", { class: "where" }, where),
           token2,
           ...facts
         );
       });
     }
-    wrote(l, i) {
+    wrote(step, i) {
       const { run } = this;
       const changed = run.spec.subspaces.flatMap(
-        (subspace, n) => run.changed(n, l, i) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * l + 2, i), i)))] : []
+        (subspace, n) => run.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
     }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i) {
+      const { run } = this;
+      return run.spec.columns.slice(1).map(({ name }) => {
+        const due = run.wrong(name, i);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run.compared(name, i) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name, " = ", el("b", { class: "mono" }, run.rows.cell(name, i)), tick);
+      });
+    }
   };
+  function mark({ card, button }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run, name) {
+    return typesetter(run.spec)(run.spec.labels ? name : symbolOf(name));
+  }
+  var Passes = class {
+    constructor(run, store, first, last) {
+      this.run = run;
+      this.store = store;
+      this.first = first;
+      const button = (sign, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign);
+      this.back = button("‹", "the pass before", -1);
+      this.on = button("›", "the next pass", 1);
+      const what = first === last ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last] = loops.find((loop) => loop[0] === this.first);
+      const layer = this.run.layerOf(this.store.now.layer);
+      const wanted = layer >= first && layer <= last ? layer : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function read(called, scores, listing) {
+    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const button = el("button", {
+      type: "button",
+      class: "small",
+      "aria-expanded": "false",
+      "aria-label": `the weights of ${called}`,
+      click: () => {
+        element.hidden = !element.hidden;
+        set(button, { "aria-expanded": String(!element.hidden) });
+      }
+    }, "weights");
+    return { button, element };
+  }
 
   // src/state.ts
   var Store = class {
-    constructor(last, layers, start2, first = 0, home = layers - 1) {
+    constructor(last, layers, start2, first = 0, home = layers - 1, plays = "positions") {
       this.last = last;
       this.layers = layers;
       this.first = first;
       this.home = home;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start2 };
+      this.plays = plays;
+      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
     }
     last;
     layers;
     first;
     home;
+    plays;
     now;
     views = [];
     drawing = false;
     clock = 0;
     owed = 0;
     ended = false;
+    /** The last layer that can be chosen. */
+    get top() {
+      return this.plays === "layers" ? this.layers : this.layers - 1;
+    }
     subscribe(view) {
       this.views.push(view);
     }
@@ -853,7 +1445,7 @@
       if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
-      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      next.layer = Math.max(-1, Math.min(this.top, next.layer));
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -870,9 +1462,18 @@
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
+    /** Move what plays by n, and stop playing. */
+    advance(n) {
+      if (this.plays === "layers") this.set({ layer: this.now.layer + n, playing: false });
+      else this.step(n);
+    }
     toggle() {
-      const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
+      const { playing } = this.now;
+      const again = !playing && (this.plays === "layers" ? { layer: -1 } : { i: this.first });
+      this.set({ playing: !playing, ...again && this.finished ? again : {} });
+    }
+    get finished() {
+      return this.plays === "layers" ? this.now.layer === this.top : this.now.i === this.last;
     }
     draw() {
       this.drawing = false;
@@ -889,8 +1490,8 @@
         const whole = Math.floor(this.owed);
         if (whole > 0) {
           this.owed -= whole;
-          const i = this.now.i + whole;
-          this.set(i >= this.last ? { i: this.last, playing: false } : { i });
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole } : { i: this.now.i + whole });
+          if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
       };
@@ -937,7 +1538,8 @@
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i) : plainStory(run, i));
+      const plain2 = run.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i) : plain2(run, i));
       this.end.hidden = position < run.count;
       this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
     }
@@ -952,17 +1554,17 @@
       const start2 = this.first;
       const cells = [];
       for (let cell = start2; cell < start2 + this.size; cell++) {
-        const symbol = history2.symbol(cell, i);
+        const symbol2 = history2.symbol(cell, i);
         const place = cell + run.spec.lead;
         const unread = i < run.spec.prompt && cell >= 0 && place > i && place < run.spec.prompt;
         cells.push(
           el(
             "div",
             {
-              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              class: ["cell", known && cell === h ? "here" : "", symbol2 === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
               "data-cell": cell
             },
-            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "symbol mono" }, symbol2 ?? blank),
             el("span", { class: "index" }, String(cell).replace("-", "−"))
           )
         );

@@ -1,0 +1,18 @@
+// The view of a program that answers at every position: RASP, a formula, an automaton. Kinds register here.
+
+import type { Buffers, Run } from "../data";
+import type { Store } from "../state";
+import type { SequenceSpec } from "./spec";
+
+export interface SequencePanel {
+  readonly element: HTMLElement;
+  /** Measure what depends on the size of the panel, before it is drawn. */
+  measure(): void;
+  /** layer: the chosen one, as `Showing.layer` counts it. */
+  draw(i: number, layer: number): void;
+}
+
+/** The panel of a run; null: there is none of this kind. */
+export function sequencePanel(_spec: SequenceSpec, _run: Run, _store: Store, _buffers: Buffers): SequencePanel | null {
+  return null;
+}
