@@ -94,9 +94,10 @@ def test_the_model_of_a_program_is_there() -> None:
 
 @needs_dot
 def test_an_automaton_is_drawn() -> None:
-    html = tm2tfr.explore("mod-3").html
+    html = tm2tfr.explore("mod-3", "110").html
     drawing = embedded(html)["drawing"]
     assert drawing["name"] == "state graph of the automaton"
+    assert drawing["marks"] == {"column": "state", "nodes": {"0": "s0", "1": "s1", "2": "s2"}, "start": "s0"}
     assert column(buffer(html), drawing["graph"]["svg"]).tobytes().startswith(b"<svg")
 
 
@@ -321,7 +322,7 @@ def test_what_is_said_of_a_run(opened: Open) -> None:
     page.keyboard.press("End")
     settled(page)
     assert page.locator(".story").inner_text() == "The decoder is given 1. It answers with end, which ends the run."
-    assert page.locator(".layer").count() == 2
+    assert page.locator(".layer:not([data-layer=unembedding])").count() == 2
     names = page.locator(".stream li").evaluate_all("all => all.map(one => one.dataset.subspace)")
     assert names == ["token", "one", "share of 1s", "verdict"]
     assert page.locator("h2").filter(has_text="The table").count() == 1

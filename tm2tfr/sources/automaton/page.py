@@ -32,9 +32,9 @@ def page(automaton: Automaton) -> Page:
 def _views(automaton: Automaton, show: Show, columns: Packer, drawn: bool, decoder: Decoder) -> PlainData:
     """Return the nodes of the program in between, and the drawing of its state graph."""
     svg = partial(render, automaton, "svg") if drawn else None
-    dot = partial(to_dot, automaton)
-    graph = drawing("state graph of the automaton", columns, dot=dot, svg=svg, marks=marks(automaton))
-    return {"sequence": sequence_data(automaton, decoder)} | graph
+    dot, sequence = partial(to_dot, automaton), sequence_data(automaton, decoder)
+    picture = drawing("state graph of the automaton", columns, dot=dot, svg=svg, marks=marks(automaton))
+    return {"sequence": sequence, **picture}
 
 
 def tried(automaton: Automaton, examples: Sequence[WordVerdict]) -> Iterable[str]:

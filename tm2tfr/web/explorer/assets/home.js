@@ -1267,7 +1267,9 @@
       const wrote = el("p", { class: "wrote" });
       const button = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
+      const number2 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number2, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number2 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number2, name, step) {

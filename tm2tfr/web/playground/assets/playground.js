@@ -25972,7 +25972,7 @@
         pass();
         if (row && streams.every(ended)) return;
       }
-      if (times4 === null) throw new Refused2(`the loop over layers ${first} to ${last2} has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most`);
+      if (times4 === null) throw new Refused2(`the loop over ${first === last2 ? `layer ${first}` : `layers ${first} to ${last2}`} until its condition holds everywhere: it has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most, 'repeat 200 until …'`);
     }
   };
   var MOST_PASSES2 = 1e4;
@@ -26100,21 +26100,23 @@
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
-      const runs2 = data.runs.map((spec, n) => {
-        const { decoder: right, about } = this.weights[n];
-        return { spec, decoder: this.broken?.current ?? right, right, about };
-      });
       const begun = performance.now();
-      const running = ordered({ runs: runs2, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
-      const finished = running.finished.then(({ runs: runs3, columns }) => {
-        const positions = count(runs3.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+      const running = ordered(order2, this.worker(), progress);
+      const finished = running.finished.then(({ runs: runs2, columns }) => {
+        const positions = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
-        const said2 = runs3.map((run2) => (runs3.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
-        return { data: { ...data, runs: runs3, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
+        const said2 = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
       });
       return { finished, stop: () => running.stop() };
     }
   };
+  function orderOf(data, buffers, weights, input) {
+    const { tokens } = data.box;
+    const runs2 = data.runs.map((spec, n) => ({ spec, decoder: weights[n].broken, right: weights[n].decoder, about: weights[n].about }));
+    return { runs: runs2, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
+  }
   function compared(run2) {
     const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
     if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
@@ -28024,7 +28026,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const wrote = el("p", { class: "wrote" });
       const button2 = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
+      const number4 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number4, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number4 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number4, name2, step) {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.explorer.reference_cases import ReferenceCase, random_formulas, random_programs, random_words
+from tests.web.explorer.sequence.cases import ReferenceCase, random_formulas, random_programs, random_words
 from tests.web.explorer.test_live_engine import SCRIPT, in_a_worker
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import UndefinedError
