@@ -6,7 +6,7 @@ import type { ModelSpec, Run } from "./data";
 import { el, set } from "./dom";
 import type { Store } from "./state";
 import { sample } from "./strip";
-import { apart, count, digits, symbolOf, typesetter, words } from "./words";
+import { apart, blamedLayer, count, digits, symbolOf, typesetter, words } from "./words";
 
 /** The most positions that are named where several share the weight. */
 const MOST_NAMED = 12;
@@ -42,6 +42,12 @@ export class Layers {
     this.outputs = labels ? this.answers() : null;
     const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
     if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)]!.invite();
+    const blamed = blamedLayer(run.spec);
+    if (blamed !== null) {
+      const { card } = this.cards[blamed]!;
+      card.classList.add("blamed");
+      card.querySelector(".top")!.append(el("span", { class: "blame" }, "✗ the first wrong value"));
+    }
     this.element = el(
       "section",
       { class: "panel layers-panel", "aria-label": "The layers" },
@@ -81,7 +87,9 @@ export class Layers {
     const wrote = el("p", { class: "wrote" });
     const button = this.button("✓", "outputs", () => this.store.top);
     const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-    const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
+    const after = this.run.spec.layers.length + 1;
+    const weights = this.broken && this.changeable(new WeightsCard(this.broken, after, "the unembedding", []));
+    const card = el("li", { class: "layer outputs-card", "data-layer": after }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
     return { card, button, heads: el("ul"), wrote };
   }
 

@@ -810,6 +810,12 @@ var explorer = (() => {
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
   }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer >= 1 && layer <= layers.length ? layer : null;
+  }
   function words(subspace, value, i) {
     if (!subspace.labels) return number(value.number, i);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -4861,6 +4867,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -4909,7 +4921,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const wrote = el("p", { class: "wrote" });
       const button = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
+      const after = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, after, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": after }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button, heads: el("ul"), wrote };
     }
     button(number3, name, step) {
@@ -5686,11 +5700,18 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer) => {
+        store.set({ i: position, layer: layer ? run2.stepsWith(store.now.layer)[layer - 1] : -1, playing: false });
+        const place = Math.max(0, runs.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
         el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
@@ -5879,6 +5900,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     find("#help").addEventListener("click", () => mounted.help());
     const box = new Box(recorded, packed, script, (data, buffers) => {
       show(data, buffers);
+      if (broken?.changes.length) find(".notice, .changes-panel").scrollIntoView({ block: "center" });
       const { input } = data.runs[0];
       find(".bar .input b").textContent = input || "(empty)";
       find(".bar .input").title = find(".bar .input").textContent;
