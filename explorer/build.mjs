@@ -16,6 +16,7 @@ await mkdir(playground, { recursive: true });
 const common = { bundle: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "inline", logLevel: "warning" };
 const banner = { js: "// Built from explorer/src; see explorer/README.md." };
 await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${explorer}/explorer.js`, globalName: "explorer", banner });
+await build({ ...common, entryPoints: ["src/home.ts"], outfile: `${explorer}/home.js`, banner });
 const notice = `/*! Graphviz in WebAssembly: @viz-js/viz ${await version("@viz-js/viz")}; licences in LICENSE-viz.txt */`;
 await build({
   ...common,

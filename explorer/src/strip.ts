@@ -14,6 +14,7 @@ const LOWEST = 42;
 const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
 
 /** Widths in pixels: between tokens, at least of the mark for omitted tokens, around a token's text, of the arrow. */
+const SPREAD = 34;
 const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
 const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
 const MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -67,7 +68,9 @@ export class Strip {
     this.element = el(
       "section",
       { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-      el("h2", {}, this.labels ? `What the decoder reads, and below it ${run.spec.columns[1]!.name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+      this.labels
+        ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run.spec.columns[1]!.name}`))
+        : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
       el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
       key,
     );
@@ -132,7 +135,7 @@ export class Strip {
     for (const sizes of this.total(i) - 2 < MOST ? [WIDE, CLOSE, MEDIUM] : []) {
       this.sizes = sizes;
       const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
-      if (end(all) <= room) return this.written(all);
+      if (end(all) <= room) return this.written(this.labels ? this.spread(all, i) : all);
     }
     this.sizes = WIDE;
     let chips = this.placed([...chosen], i);
@@ -164,6 +167,14 @@ export class Strip {
       chips = more;
     }
     return this.written(chips);
+  }
+
+  /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+  private spread(chips: Chip[], i: number): Chip[] {
+    const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+    if (more <= 0) return chips;
+    this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+    return this.placed(chips.map((chip) => chip.i), i);
   }
 
   /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */

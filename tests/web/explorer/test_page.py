@@ -247,7 +247,7 @@ BUNDLED = re.compile(r"^  // node_modules/((?:@[^/]+/)?[^/]+)/", re.MULTILINE)
 WEB = Path(tm2tfr.__file__).parent / "web"
 ASSETS = WEB / "explorer" / "assets"
 BUILT = {
-    "explorer": ["explorer.css", "explorer.js", "page.html", "viz.js"],
+    "explorer": ["explorer.css", "explorer.js", "home.js", "page.html", "viz.js"],
     "playground": ["LICENSE-codemirror.txt", "draws.js", "index.html", "playground.css", "playground.js"],
 }
 
