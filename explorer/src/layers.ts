@@ -332,7 +332,8 @@ export class Stream {
     );
   }
 
-  draw(position: number, layer: number, raw: boolean): void {
+  /** held: the subspace to mark, of what is chosen elsewhere. */
+  draw(position: number, layer: number, raw: boolean, held: number | null = null): void {
     const { run } = this;
     const i = Math.min(position, run.count - 1);
     this.choice.value = String(Math.min(layer, run.steps - 1));
@@ -347,7 +348,7 @@ export class Stream {
         return [
           el(
             "li",
-            { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
+            { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
             el("span", { class: "mark" }, changed ? "◆" : ""),
             el("span", { class: "name", title: subspace.name }, ...symbol(run, subspace.name)),
             el("span", { class: "mono words" }, words(subspace, value, i)),

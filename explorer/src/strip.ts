@@ -4,6 +4,7 @@ import type { Circuit } from "./circuit";
 import type { Look, Run } from "./data";
 import type { Description } from "./description";
 import { characterWidth, el, set, svg } from "./dom";
+import type { Pointed } from "./sequence/panel";
 import type { Store } from "./state";
 import { apart, count, digits, shortened, typesetter } from "./words";
 
@@ -38,6 +39,8 @@ export class Strip {
   private readonly heads: { layer: number; head: number; label: string; name: string }[];
   /** Whether every position is there from the beginning, with its answer below it. */
   private readonly labels: boolean;
+  /** The heads that are pointed at; null: none are. */
+  private lit: ReadonlySet<string> | null = null;
   private scale = 8;
   private room = 600;
   private sizes = WIDE;
@@ -82,9 +85,12 @@ export class Strip {
     this.room = this.field.parentElement!.clientWidth - 6;
   }
 
-  draw(position: number, layer: number): void {
+  /** pointed: the position and the heads that are pointed at, in place of the position. */
+  draw(position: number, layer: number, pointed?: Pointed | null): void {
     const { run } = this;
-    const i = Math.min(position, run.count - 1);
+    const i = Math.min(pointed?.i ?? position, run.count - 1);
+    this.lit = pointed ? new Set(pointed.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+    this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
     const steps = run.stepsWith(layer);
     const looks = this.heads.map(({ layer: l, head }) => run.look(steps[l]!, head, i));
     const chips = this.layOut(i, looks);
@@ -293,7 +299,7 @@ export class Strip {
       const from = here + (n - (looks.length - 1) / 2) * 5;
       const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
       const group = svg("g", {
-        class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
+        class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
         "data-head": label,
         "data-from": i,
         "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),

@@ -927,6 +927,8 @@
     heads;
     /** Whether every position is there from the beginning, with its answer below it. */
     labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
     scale = 8;
     room = 600;
     sizes = WIDE;
@@ -936,9 +938,12 @@
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
     }
-    draw(position, layer) {
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer, pointed2) {
       const { run } = this;
-      const i = Math.min(position, run.count - 1);
+      const i = Math.min(pointed2?.i ?? position, run.count - 1);
+      this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
       const steps = run.stepsWith(layer);
       const looks2 = this.heads.map(({ layer: l, head }) => run.look(steps[l], head, i));
       const chips = this.layOut(i, looks2);
@@ -1130,7 +1135,7 @@
         const from = here + (n - (looks2.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
           "data-head": label,
           "data-from": i,
           "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
@@ -1453,7 +1458,7 @@
       this.first = first;
       this.home = home;
       this.plays = plays;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
     }
     last;
     layers;
@@ -1483,6 +1488,7 @@
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
       next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
