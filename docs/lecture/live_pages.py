@@ -29,7 +29,7 @@ from tm2tfr.cli.commands import guarded
 
 FOLDER = "lecture/live"
 MARK = re.compile(r"^<!-- live ([\w-]+) -->$", re.MULTILINE)
-STATE = re.compile(r"<!-- state ([\w-]+) (\S+(?: \S+)*) -->")
+STATE = re.compile(r"<!-- state ([\w-]+) (.+?) -->")
 
 
 @dataclass(frozen=True)
