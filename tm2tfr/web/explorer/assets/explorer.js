@@ -838,6 +838,12 @@ var explorer = (() => {
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
   }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer >= 1 && layer <= layers.length ? layer : null;
+  }
   function words(subspace, value, i) {
     if (!subspace.labels) return number(value.number, i);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -2752,7 +2758,7 @@ var explorer = (() => {
       let i = 0;
       for (const passed of labels ? wholeRun(right, tokens) : righted(right, about, claims, facts)) {
         const cells2 = reads(passed, i);
-        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the weights that this page came with go wrong on this input themselves, at position ${i}; tm2tfr check names the cause`];
         i++;
       }
       const cause = labels ? causeInWhole(broken, right, about, claims, facts, position) : causeOf(broken, right, about, claims, facts);
@@ -4984,6 +4990,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -7263,11 +7275,18 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer) => {
+        store.set({ i: position, layer: layer ? run2.stepsWith(store.now.layer)[layer - 1] : -1, playing: false });
+        const place = Math.max(0, runs.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
         el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
@@ -7467,6 +7486,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     find("#help").addEventListener("click", () => mounted.help());
     const box = new Box(recorded, packed, script, (data, buffers) => {
       show(data, buffers);
+      if (broken?.changes.length) find(".notice, .changes-panel").scrollIntoView({ block: "center" });
       const { input } = data.runs[0];
       find(".bar .input b").textContent = input || "(empty)";
       find(".bar .input").title = find(".bar .input").textContent;
