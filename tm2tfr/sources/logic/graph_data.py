@@ -207,14 +207,20 @@ def _brings(claim: SubspaceClaim | None, node: Node) -> bool:
         tl.Next: ("ahead", "parity"),
         tl.CountLeft: ("all",),
         tl.CountRight: ("all",),
+        tl.Retrieve: ("back", "ahead"),
     }
     mask = {tl.CountLeft: "future", tl.CountRight: "past"}.get(type(node), claim.head.mask)
     there = claim.head.kind in kinds.get(type(node), ()) and claim.head.mask == mask
-    return there and literal_of(bare(claim.of)) == (getattr(node, "of", node).number, True)
+    return there and _is(bare(claim.of), node.values if isinstance(node, tl.Retrieve) else getattr(node, "of", node))
+
+
+def _is(claim: SubspaceClaim | None, node: Node) -> bool:
+    if node.kind == "bit":
+        return literal_of(claim) == (node.number, True)
+    return claim == NodeClaim(node.kind, node.number) or (isinstance(node, tl.Input) and claim == GivenClaim("token"))
 
 
 def _looks_for(claim: HeadClaim, node: Node) -> bool:
     if claim.number is not None:
-        about = node.of if isinstance(node, tl.Predicate) else node
-        return claim.number.node == about.number and isinstance(node, tl.Predicate | tl.CountLeft | tl.CountRight)
+        return claim.number.node == (node.of if isinstance(node, tl.Predicate) else node).number
     return claim.node == node.number

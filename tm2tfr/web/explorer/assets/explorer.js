@@ -5393,7 +5393,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
       this.grid.addEventListener("click", (event) => this.clicked(event));
       this.grid.addEventListener("keydown", (event) => this.pressed(event));
-      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun}` }, el("h2", {}, `The ${spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun} at every position` }, el("h2", {}, `The ${spec.automaton ? "levels" : spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
     }
     run;
     spec;
@@ -5412,8 +5412,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     lit = [];
     row = 0;
     followed = -1;
-    /** Keep the chosen column in view when the width has changed. */
+    /** Give the tree what room the positions leave, at least two fifths, and keep the chosen column in view. */
     measure() {
+      const room = this.scroll.clientWidth - 2;
+      const positions2 = this.columns.reduce((sum2, column3) => sum2 + column3.offsetWidth, 0);
+      this.grid.style.setProperty("--tree", `${Math.max(Math.floor(0.42 * room), room - positions2)}px`);
       this.followed = -1;
     }
     draw(position, layer) {
@@ -5447,7 +5450,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       );
       this.labels.push(label2);
       this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
-      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2 }, label2, ...this.cells.at(-1));
+      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2, "data-node": node }, label2, ...this.cells.at(-1));
     }
     cell(node, { kind: kind2 }, row, p) {
       const text = this.found.texts[node][p];
@@ -5585,13 +5588,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
     }
   };
+  function plain2({ operator, arguments: parts3 }) {
+    return operator === "always" || operator === "text" || operator === "input" || operator === "sum" && !parts3.length;
+  }
   function treeOf({ nodes, root: root2 }) {
     const rows = [];
     const met = /* @__PURE__ */ new Set();
     const waiting = [[root2, 0]];
     while (waiting.length) {
       const [node, depth] = waiting.pop();
-      const parts3 = [...new Set(nodes[node].arguments)].filter((part) => nodes[part].operator !== "always" && nodes[part].operator !== "text" && nodes[part].operator !== "input");
+      const parts3 = [...new Set(nodes[node].arguments)].filter((part) => !plain2(nodes[part]));
       const again = met.has(node) && parts3.length > 0;
       met.add(node);
       rows.push({ node, depth, again });
@@ -6894,8 +6900,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      const plain2 = run2.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain2(run2, i));
+      const plain3 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain3(run2, i));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
