@@ -29,9 +29,9 @@ var explorer = (() => {
     decoderOf: () => decoderOf,
     embeddingListing: () => embeddingListing,
     evaluate: () => evaluate,
-    gatesOf: () => gatesOf,
     generate: () => generate,
     layerListing: () => layerListing,
+    orderOf: () => orderOf,
     outcome: () => outcome,
     prompted: () => prompted,
     readChange: () => readChange,
@@ -2043,7 +2043,7 @@ var explorer = (() => {
         pass();
         if (row && streams.every(ended)) return;
       }
-      if (times4 === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most`);
+      if (times4 === null) throw new Refused(`the loop over ${first === last ? `layer ${first}` : `layers ${first} to ${last}`} until its condition holds everywhere: it has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most, 'repeat 200 until …'`);
     }
   };
   var MOST_PASSES2 = 1e4;
@@ -2207,20 +2207,33 @@ var explorer = (() => {
   // src/broken/cause.ts
   var MOST_PLACES = 512;
   var SLACK = 8 * Number.EPSILON;
-  var PARTS = ["attention", "feed-forward"];
   var Observation = class {
-    constructor(position) {
+    /** length: of the whole sequence, where it is run at once, otherwise of what there is so far. */
+    constructor(decoder, position, length) {
+      this.decoder = decoder;
       this.position = position;
+      this.length = length;
     }
+    decoder;
     position;
+    length;
     stages = [];
-    looks = [];
-    stage(_layer, _part, x) {
-      this.stages.push(x.slice());
+    looks = /* @__PURE__ */ new Map();
+    passes = /* @__PURE__ */ new Map();
+    stage(layer, part, x) {
+      const key = `${layer} ${part}`;
+      const pass = this.passes.get(key) ?? 0;
+      this.passes.set(key, pass + 1);
+      this.stages.push({ layer, part, pass, x: x.slice() });
     }
     head(layer, head, look) {
-      const everything = this.position + 1;
-      (this.looks[layer] ??= [])[head] = look ? { scores: look.scores.slice(), attended: [...look.attended] } : { scores: new Float64Array(everything), attended: Array.from({ length: everything }, (_, j) => j) };
+      const [start2, end2] = inSight(this.decoder.layers[layer].heads[head].mask, this.position, this.length);
+      const found = look ? { scores: look.scores.slice(), start: start2, attended: [...look.attended] } : { scores: new Float64Array(end2 - start2), start: start2, attended: Array.from({ length: end2 - start2 }, (_, j) => start2 + j) };
+      this.looks.set(`${layer} ${head} ${this.passes.get(`${layer} attention`) ?? 0}`, found);
+    }
+    /** Where a head looked, in a pass of its loop. */
+    look(head, { layer, made }) {
+      return this.looks.get(`${layer} ${head} ${(made ?? 1) - 1}`);
     }
   };
   var Put = class {
@@ -2263,6 +2276,9 @@ var explorer = (() => {
   function causeOf(broken, right, about, claims, facts) {
     return new Search(broken, right, about, claims, facts).cause(facts.tokens.length - 1);
   }
+  function causeInWhole(broken, right, about, claims, facts, position) {
+    return new WholeSearch(broken, right, about, claims, facts).first(position);
+  }
   var Search = class {
     constructor(broken, right, about, claims, facts) {
       this.broken = broken;
@@ -2280,7 +2296,7 @@ var explorer = (() => {
     starts;
     /** What there is at some of the positions with the changed and with the unchanged weights. */
     observed(places) {
-      const [seen, due] = [new Map(places.map((i) => [i, new Observation(i)])), new Map(places.map((i) => [i, new Observation(i)]))];
+      const [seen, due] = [this.broken, this.right].map((decoder) => new Map(places.map((i) => [i, new Observation(decoder, i, i + 1)])));
       const tokens = this.facts.tokens.slice(0, Math.max(...places) + 1);
       const session = new Dense(this.broken);
       tokens.forEach((token2, i) => session.feed(token2, seen.get(i)));
@@ -2290,43 +2306,41 @@ var explorer = (() => {
     /** The first wrong value at a position, or its cause at an earlier one; before: the number of the stage to stop at. */
     cause(position, before = Infinity) {
       const [seen, due] = this.observed([position]).map((found) => found.get(position));
-      for (let stage = 0; stage < Math.min(before, seen.stages.length); stage++) {
-        const wrong = this.firstWrong(position, stage, seen, due);
-        if (wrong !== null) return this.told(position, stage, wrong, seen, due);
+      for (const [n, { layer, part }] of seen.stages.slice(0, Math.min(before, seen.stages.length)).entries()) {
+        const wrong = this.firstWrong(position, n, seen, due);
+        if (wrong !== null) return this.told(position, { n, layer, part, made: null }, wrong, seen, due);
       }
       return null;
     }
-    /** The first subspace whose value after a stage is wrong; null if there is none. */
-    firstWrong(i, stage, seen, due) {
-      const [found, wanted] = [seen.stages[stage], due.stages[stage]];
+    /** The first subspace whose value after stage n is wrong; null if there is none. share: what the smallest share of a mean is. */
+    firstWrong(i, n, seen, due, share = 1 / (i + 1)) {
+      const [found, wanted] = [seen.stages[n].x, due.stages[n].x];
       for (let s = 0; s < this.about.layout.length; s++)
-        for (let n = this.starts[s]; n < this.starts[s + 1]; n++) if (!(Math.abs(found[n] - wanted[n]) <= SLACK * Math.max(Math.abs(wanted[n]), 1 / (i + 1)))) return s;
+        for (let k = this.starts[s]; k < this.starts[s + 1]; k++) if (!(Math.abs(found[k] - wanted[k]) <= SLACK * Math.max(Math.abs(wanted[k]), share))) return s;
       return null;
     }
     told(i, stage, s, seen, due) {
-      const layer = Math.ceil(stage / 2) - 1;
-      const attention = stage % 2 === 1;
-      const own = attention ? this.lookOf(i, layer, s, seen, due) : null;
+      const { n, layer, part, made } = stage;
+      const own = part === "attention" ? this.lookOf(stage, s, seen, due) : null;
       const root2 = own && this.root(i, layer, own);
       if (root2) return root2;
-      const expected = stage >= this.claims.since[s] ? this.words(s, this.part(due.stages[stage], s)) : "0 (nothing is written there yet)";
-      const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer].name}), ${PARTS[1 - stage % 2]}`;
-      const lines = [`${where} at position ${i}: ${this.about.layout[s].name} should be ${expected}, is ${this.words(s, this.part(seen.stages[stage], s))}`];
-      const astray = own && differ(own.attended, own.expected);
-      if (astray)
+      const holds = 2 * layer + (part === "attention" ? 1 : 2) >= this.claims.since[s];
+      const expected = holds ? this.words(s, this.part(due.stages[n].x, s)) : "0 (nothing is written there yet)";
+      const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer].name}), ${made === null ? "" : `pass ${made}, `}${part.replace("_", "-")}`;
+      const lines = [`${where} at position ${i}: ${this.about.layout[s].name} should be ${expected}, is ${this.words(s, this.part(seen.stages[n].x, s))}`];
+      if (own && differ(own.attended, own.expected))
         lines.push(`head ${quoted(own.head.name)} attended to ${positionsText(own.attended)} with score ${general(own.score + 0, 17)}, should attend to ${positionsText(own.expected)} with score ${general(own.due + 0, 17)}`);
-      lines.push(this.why(i, layer, attention, s, own));
+      lines.push(this.why(i, stage, s, own));
       const said = this.facts.about(i);
       if (said !== null) lines.push(said);
       return lines.map(visible);
     }
     /** Of the heads that write into a subspace, and of which it is known where they have to look, where one looked: the last that went astray, otherwise the first. */
-    lookOf(i, layer, s, seen, due) {
+    lookOf(stage, s, seen, due) {
       let found = null;
-      this.broken.layers[layer].heads.forEach((head, k) => {
-        if (!this.claims.known[layer][k] || !head.output.rows.some((row) => row >= this.starts[s] && row < this.starts[s + 1])) return;
-        const [{ scores, attended }, { attended: expected }] = [seen.looks[layer][k], due.looks[layer][k]];
-        const [start2] = inSight(head.mask, i, this.facts.tokens.length);
+      this.broken.layers[stage.layer].heads.forEach((head, k) => {
+        if (!this.claims.known[stage.layer][k] || !head.output.rows.some((row) => row >= this.starts[s] && row < this.starts[s + 1])) return;
+        const [{ scores, start: start2, attended }, { attended: expected }] = [seen.look(k, stage), due.look(k, stage)];
         const look = { head, attended, expected, score: scores[attended[0] - start2], due: scores[expected[0] - start2] ?? -Infinity };
         if (!found || differ(attended, expected)) found = look;
       });
@@ -2340,24 +2354,20 @@ var explorer = (() => {
       const wrong = places.find((j) => this.firstWrong(j, 2 * layer, seen.get(j), due.get(j)) !== null);
       return wrong === void 0 ? null : this.cause(wrong, 2 * layer + 1);
     }
-    why(i, layer, attention, s, own) {
-      if (layer < 0) return "the embedding weights are wrong";
-      const { attentionNorm, feedForwardNorm } = this.broken.layers[layer];
-      if (!own) return `its inputs are right: the ${attention ? "attention" : "feed-forward"} weights of this layer are wrong${orNorm(!attention && feedForwardNorm !== null)}`;
-      if (differ(own.attended, own.expected)) return this.whyElsewhere(i, layer, own);
+    why(i, stage, s, own) {
+      if (stage.layer < 0) return "the embedding weights are wrong";
+      const { attentionNorm, feedForwardNorm } = this.broken.layers[stage.layer];
+      if (!own) return `its inputs are right: the ${stage.part.replace("_", "-")} weights of this layer are wrong${orNorm(stage.part === "feed_forward" && feedForwardNorm !== null)}`;
+      if (differ(own.attended, own.expected)) return this.whyElsewhere(i, stage, own);
       const remark = s === this.claims.moves?.h ? this.facts.bump(i) : null;
       return remark ?? `the head looked where it should: its value or output weights are wrong${orNorm(attentionNorm !== null)}`;
     }
     /** Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic? */
-    whyElsewhere(i, layer, { head, attended, expected, score, due: dueScore }) {
-      const [start2, end2] = inSight(head.mask, i, this.facts.tokens.length);
-      const hidden = expected.filter((j) => j < start2 || j >= end2);
-      if (hidden.length) return `its mask ${quoted(head.mask)} hides ${positionsText(hidden)}: use mask 'none'`;
+    whyElsewhere(i, { n, layer }, { head, attended, expected, score, due: dueScore }) {
       if (this.broken.layers[layer].attentionNorm) return "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding";
       const astray = attended.filter((j) => !expected.includes(j));
-      const places = [.../* @__PURE__ */ new Set([i, ...expected, ...astray])];
-      const [, streams] = this.observed(places);
-      const exact = (j) => Array.from(streams.get(j).stages[2 * layer], (value) => meant(value, j + 1));
+      const [, streams] = this.observed([.../* @__PURE__ */ new Set([i, ...expected, ...astray])]);
+      const exact = (j) => Array.from(streams.get(j).stages[n - 1].x, (value) => meant(value, this.facts.tokens.length));
       const asked = product(head.query, exact(i));
       const best2 = (among) => among.map((j) => dot(asked, product(head.key, exact(j)))).reduce((most, each) => less(most, each) ? each : most);
       const due = best2(expected);
@@ -2377,9 +2387,66 @@ var explorer = (() => {
       return values.filter(Boolean).length === 1 && values.includes(1) ? text.slice(1, -1) : text;
     }
   };
-  function unembeddingCause(broken, position, expected, found, about) {
+  var WholeSearch = class extends Search {
+    whole = null;
+    observed() {
+      const { tokens } = this.facts;
+      this.whole ??= [this.broken, this.right].map((decoder) => {
+        const found = new Map(tokens.map((_, i) => [i, new Observation(decoder, i, tokens.length)]));
+        wholeRun(decoder, tokens, found);
+        return found;
+      });
+      return this.whole;
+    }
+    /** Nothing: everything before has been looked at. */
+    root() {
+      return null;
+    }
+    /** The first wrong value anywhere; of the positions with one after the same stage, `position` comes first. */
+    first(position) {
+      const [seen, due] = this.observed();
+      const places = [position, ...Array.from(this.facts.tokens.keys()).filter((i) => i !== position)];
+      for (const stage of this.stages(seen.get(position), due.get(position), position)) {
+        if (Array.isArray(stage)) return stage;
+        for (const i of places) {
+          const wrong = this.firstWrong(i, stage.n, seen.get(i), due.get(i), 1 / places.length);
+          if (wrong !== null) return this.told(i, stage, wrong, seen.get(i), due.get(i));
+        }
+      }
+      return null;
+    }
+    /** The stages in order, or the cause where a loop ends in the wrong place. Left out are stages without a head in later passes. */
+    *stages(seen, due, position) {
+      const { loops, layers } = this.broken;
+      const loopOf = (layer) => loops.findIndex(({ first, last }) => first <= layer + 1 && layer < last);
+      const passes = loops.map((_, k) => Math.max(0, ...due.stages.filter(({ layer }) => loopOf(layer) === k).map(({ pass }) => pass + 1)));
+      let [made, before] = [0, -1];
+      const wrong = (k, ended2) => {
+        if (k < 0 || !this.claims.loops[k] || !(made > passes[k] || ended2 && made !== passes[k])) return null;
+        const { last } = loops[k];
+        const more = made > passes[k] ? " or more" : "";
+        return [
+          `layer ${last} (${this.about.layers[last - 1].name}), feed-forward at position ${position}: the passes of loop ${k + 1} should be ${passes[k]}, is ${made}${more}`,
+          "the stream is right up to there: the loop's condition, or its number of passes, is wrong in the weights"
+        ].map(visible);
+      };
+      for (const [n, { layer, part, pass }] of seen.stages.entries()) {
+        const here = loopOf(layer);
+        const ended2 = here !== before && wrong(before, true);
+        if (ended2) return yield ended2;
+        [before, made] = [here, pass + 1];
+        const late = wrong(here, false);
+        if (late) return yield late;
+        if (here < 0) yield { n, layer, part, made: null };
+        else if (part === "feed_forward" || !pass || layers[layer].heads.length) yield { n, layer, part, made };
+      }
+      const ended = wrong(before, true);
+      if (ended) yield ended;
+    }
+  };
+  function unembeddingCause(broken, position, output, expected, found, about) {
     const lines = [
-      `unembedding at position ${position}: logits should be ${expected}, is ${found}`,
+      `unembedding at position ${position}: ${output ? `the output ${output}` : "logits"} should be ${expected}, is ${found}`,
       `the residual stream is right after every layer: the unembedding weights are wrong${orNorm(broken.norm !== null)}`
     ];
     return (about === null ? lines : [...lines, about]).map(visible);
@@ -2604,7 +2671,7 @@ var explorer = (() => {
     if (ending2) divergence = { position: rows.length - 1, column: STOP2, ...ending2, cause: [UNSEARCHED] };
     else if (differs) {
       divergence = difference(columns, differs);
-      if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: expected.slice(0, differs.position + 1), row: differs.row });
+      if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: labels ? expected : expected.slice(0, differs.position + 1), given, position: differs.position, row: differs.row });
     }
     const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
     const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
@@ -2641,27 +2708,31 @@ var explorer = (() => {
     const { name, signed } = columns[n];
     return { position, column: name, expected: written(want[n], signed), found: written(found[n], signed), cause: [UNSEARCHED] };
   }
-  function searched({ broken, right, about, claims, columns, reader, truth, expected, row }) {
-    const position = expected.length - 1;
+  function searched({ broken, right, about, claims, columns, reader, truth, expected, given, position, row }) {
+    const labels = right.outputs.length > 0;
     const names = columns.map(({ name }) => name);
     const numbers = new Map(right.vocabulary.map((token2, n) => [token2, n]));
-    const tokens = expected.map((cells2) => numbers.get(String(cells2[0])));
+    const tokens = labels ? given : expected.map((cells2) => numbers.get(String(cells2[0])));
     const { about: said, bump } = truth.facts(expected, names);
     const h = names.indexOf("h");
     try {
       const facts = { tokens, about: said, bump, cell: (i2) => Number(expected[i2][h]) };
+      const reads = ({ residual, logits }, i2) => {
+        const token2 = right.vocabulary[tokens[i2]];
+        return labels ? [token2, ...answersOf(right, logits)] : reader.cells(token2, right.vocabulary[argmax(logits)], residual);
+      };
       let i = 0;
-      for (const { residual, logits } of righted(right, about, claims, facts)) {
-        const cells2 = reader.cells(right.vocabulary[tokens[i]], right.vocabulary[argmax(logits)], residual);
+      for (const passed of labels ? wholeRun(right, tokens) : righted(right, about, claims, facts)) {
+        const cells2 = reads(passed, i);
         if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
         i++;
       }
-      const cause = causeOf(broken, right, about, claims, facts);
+      const cause = labels ? causeInWhole(broken, right, about, claims, facts, position) : causeOf(broken, right, about, claims, facts);
       if (cause) return cause;
-      const [want, found] = [expected[position], row];
-      const at = found ? want.findIndex((cell, n) => !agrees(cell, found[n])) : -1;
-      if (!found || at < want.length - 1) return [];
-      return unembeddingCause(broken, position, written(want.at(-1), false), written(found.at(-1), false), said(position));
+      const want = expected[position];
+      const at = row ? want.findIndex((cell, n) => !agrees(cell, row[n])) : -1;
+      if (!row || at < (labels ? 1 : want.length - 1)) return [];
+      return unembeddingCause(broken, position, labels ? right.outputs[at - 1].name : "", written(want[at], false), written(row[at], false), said(position));
     } catch (error) {
       if (error instanceof Refused) return [`not known: ${error.message}`];
       throw error;
@@ -2685,7 +2756,7 @@ var explorer = (() => {
       const { columns, subspaces, live, tape } = spec;
       const names = columns.map(({ name }) => name);
       const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
-      const search = live.claims && !decoder.outputs.length ? { right, about, claims: live.claims } : null;
+      const search = live.claims && { right, about, claims: live.claims };
       const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
       return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
@@ -2756,21 +2827,23 @@ var explorer = (() => {
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
-      const runs = data.runs.map((spec, n) => {
-        const { decoder: right, about } = this.weights[n];
-        return { spec, decoder: this.broken?.current ?? right, right, about };
-      });
       const begun = performance.now();
-      const running = ordered({ runs, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
-      const finished = running.finished.then(({ runs: runs2, columns }) => {
-        const positions2 = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+      const running = ordered(order2, this.worker(), progress);
+      const finished = running.finished.then(({ runs, columns }) => {
+        const positions2 = count(runs.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
-        const said = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
-        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions2} in ${seconds} s; ${said}.` };
+        const said = runs.map((run2) => (runs.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions2} in ${seconds} s; ${said}.` };
       });
       return { finished, stop: () => running.stop() };
     }
   };
+  function orderOf(data, buffers, weights, input) {
+    const { tokens } = data.box;
+    const runs = data.runs.map((spec, n) => ({ spec, decoder: weights[n].broken, right: weights[n].decoder, about: weights[n].about }));
+    return { runs, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
+  }
   function compared(run2) {
     const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
     if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
@@ -5768,7 +5841,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const { layer, rows } of program.scheme.bands) {
         const button = el(
           "button",
-          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
           el("span", { class: "number" }, String(layer + 1)),
           program.title(layer)
         );
@@ -5784,7 +5857,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.height = y + 4;
       this.names.prepend(this.arcs);
       this.names.style.height = `${this.height}px`;
-      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
       this.tape.addEventListener("mouseleave", () => this.light(null));
@@ -5792,7 +5865,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const place = this.under(event);
         if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
       });
-      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `role of-${role}` }, name));
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `flow-role of-${role}` }, name));
       this.element = el(
         "section",
         { class: "panel flow-panel", "aria-label": "The flow of the computation" },
@@ -5969,9 +6042,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
         const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
         const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
-        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
       }
-      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
       this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
     }
     /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */

@@ -25469,21 +25469,23 @@
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
-      const runs2 = data.runs.map((spec, n) => {
-        const { decoder: right, about } = this.weights[n];
-        return { spec, decoder: this.broken?.current ?? right, right, about };
-      });
       const begun = performance.now();
-      const running = ordered({ runs: runs2, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
-      const finished = running.finished.then(({ runs: runs3, columns }) => {
-        const positions = count(runs3.reduce((sum, run2) => sum + run2.count, 0), "position");
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+      const running = ordered(order2, this.worker(), progress);
+      const finished = running.finished.then(({ runs: runs2, columns }) => {
+        const positions = count(runs2.reduce((sum, run2) => sum + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
-        const said2 = runs3.map((run2) => (runs3.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
-        return { data: { ...data, runs: runs3, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
+        const said2 = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
       });
       return { finished, stop: () => running.stop() };
     }
   };
+  function orderOf(data, buffers, weights, input) {
+    const { tokens } = data.box;
+    const runs2 = data.runs.map((spec, n) => ({ spec, decoder: weights[n].broken, right: weights[n].decoder, about: weights[n].about }));
+    return { runs: runs2, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
+  }
   function compared(run2) {
     const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
     if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
@@ -28311,7 +28313,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const { layer: layer2, rows } of program.scheme.bands) {
         const button2 = el(
           "button",
-          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
           el("span", { class: "number" }, String(layer2 + 1)),
           program.title(layer2)
         );
@@ -28327,7 +28329,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.height = y + 4;
       this.names.prepend(this.arcs);
       this.names.style.height = `${this.height}px`;
-      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
       this.tape.addEventListener("mouseleave", () => this.light(null));
@@ -28335,7 +28337,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const place = this.under(event);
         if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
       });
-      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `role of-${role}` }, name2));
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `flow-role of-${role}` }, name2));
       this.element = el(
         "section",
         { class: "panel flow-panel", "aria-label": "The flow of the computation" },
@@ -28512,9 +28514,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
         const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
         const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
-        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
       }
-      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
       this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
     }
     /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
