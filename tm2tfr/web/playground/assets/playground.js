@@ -28156,7 +28156,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     constructor(spec) {
       this.spec = spec;
       const { nodes } = spec;
-      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name: name2 }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name2)) first.set(name2, n);
+        return first.get(name2);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
       nodes.forEach((node, n) => {
         if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
       });
@@ -28176,6 +28182,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The nodes with rows, from top to bottom. */
     rows;
     has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
     layers;
     /** Whether a node is made of what a loop leaves. */
     ended = [];
@@ -28242,7 +28250,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     behind(numbers) {
       const found = /* @__PURE__ */ new Set();
       const visit = (number4) => {
-        if (this.has[number4]) found.add(number4);
+        const row = this.has[number4] ? number4 : this.standsFor[number4];
+        if (row !== null) found.add(row);
         else parts2(this.spec.nodes[number4]).forEach(visit);
       };
       numbers.forEach(visit);
@@ -28996,7 +29005,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
       const heads = selector === null ? [] : program.looks(number4, now);
       if (selector === null) this.matrices.element.replaceChildren();
-      else this.matrices.show(number4, heads, this.element.clientWidth - 32);
+      else this.matrices.show(number4, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
       this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
       this.mark(number4);
     }
@@ -29018,6 +29027,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const rows = this.program.selected(selector);
       if (!heads.length) return ["No head of the weights looks for this selector."];
       const empty2 = rows.filter((row) => !row.includes(true)).length;
+      if (empty2 === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
       const different = heads.map(({ keys: keys2 }) => rows.reduce((sum, row, q) => sum + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
       const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
       const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
