@@ -600,7 +600,7 @@ def test_the_layers_say_what_they_are(opened: Open, chapter: Explorer) -> None:
         "writes y = (q4,x,-1)",
     ]
     assert not page.locator("[data-layer='4'] pre").is_visible()
-    page.get_by_label("the weights of layer 4").click()
+    page.get_by_role("button", name="the weights of layer 4").click()
     shown = page.locator("[data-layer='4'] pre").inner_text()
     assert shown.strip() == tm2tfr.listing(tm2tfr.compile("chapter"), "4").strip()
 
