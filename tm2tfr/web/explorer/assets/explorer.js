@@ -5805,7 +5805,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     constructor(spec) {
       this.spec = spec;
       const { nodes } = spec;
-      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name)) first.set(name, n);
+        return first.get(name);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
       nodes.forEach((node, n) => {
         if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
       });
@@ -5825,6 +5831,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The nodes with rows, from top to bottom. */
     rows;
     has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
     layers;
     /** Whether a node is made of what a loop leaves. */
     ended = [];
@@ -5891,7 +5899,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     behind(numbers) {
       const found = /* @__PURE__ */ new Set();
       const visit = (number3) => {
-        if (this.has[number3]) found.add(number3);
+        const row = this.has[number3] ? number3 : this.standsFor[number3];
+        if (row !== null) found.add(row);
         else parts2(this.spec.nodes[number3]).forEach(visit);
       };
       numbers.forEach(visit);
@@ -5962,7 +5971,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const { layer, rows } of program.scheme.bands) {
         const button = el(
           "button",
-          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
           el("span", { class: "number" }, String(layer + 1)),
           program.title(layer)
         );
@@ -5978,7 +5987,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.height = y + 4;
       this.names.prepend(this.arcs);
       this.names.style.height = `${this.height}px`;
-      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
       this.tape.addEventListener("mouseleave", () => this.light(null));
@@ -5986,7 +5995,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const place = this.under(event);
         if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
       });
-      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `role of-${role}` }, name));
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `flow-role of-${role}` }, name));
       this.element = el(
         "section",
         { class: "panel flow-panel", "aria-label": "The flow of the computation" },
@@ -6163,9 +6172,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
         const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
         const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
-        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
       }
-      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
       this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
     }
     /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
@@ -6645,7 +6654,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.values.replaceChildren(...selector === null ? [this.table(number3)] : []);
       const heads = selector === null ? [] : program.looks(number3, now);
       if (selector === null) this.matrices.element.replaceChildren();
-      else this.matrices.show(number3, heads, this.element.clientWidth - 32);
+      else this.matrices.show(number3, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
       this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
       this.mark(number3);
     }
@@ -6667,6 +6676,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const rows = this.program.selected(selector);
       if (!heads.length) return ["No head of the weights looks for this selector."];
       const empty = rows.filter((row) => !row.includes(true)).length;
+      if (empty === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
       const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
       const verdicts = heads.map(({ label: label2 }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label2} differs in ${count(different[n], "cell")}` : `✓ head ${label2} looks where the selector selects`));
       const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";
