@@ -1,4 +1,4 @@
-// Bundles src/ into the assets of tm2tfr/web/explorer and tm2tfr/web/playground, readable: nothing is minified. With a folder as
+// Bundles src/ into the assets of tm2tfr/web/explorer and tm2tfr/web/playground, readable: nothing but anymachine.js is minified. With a folder as
 // argument, into its folders explorer/ and playground/.
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
@@ -25,8 +25,18 @@ await build({
   banner: { js: notice },
   define: { "import.meta.url": "document.baseURI" },
 });
+const yaml = (await readFile(here("node_modules/yaml/LICENSE"), "utf8")).trim().replaceAll("\n", "\n// ");
+await build({
+  ...common,
+  entryPoints: ["src/anymachine/main.ts"],
+  outfile: `${explorer}/anymachine.js`,
+  globalName: "anymachine",
+  minify: true, // each page has it, and is to be small
+  banner: { js: `${banner.js}\n// It has the package yaml ${await version("yaml")} in it:\n// ${yaml}` },
+});
 await copied("", explorer, "explorer.css", "page.html");
-for (const name of ["explorer.js", "labeller.js", "viz.js"]) {
+await copied("anymachine/", explorer, "anymachine.html", "anymachine.css");
+for (const name of ["explorer.js", "labeller.js", "anymachine.js", "viz.js"]) {
   // a script element ends at its end tag, and a comment may swallow it
   const text = await readFile(`${explorer}/${name}`, "utf8");
   await writeFile(`${explorer}/${name}`, text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--"));

@@ -6,7 +6,7 @@ import { el, set } from "../dom";
 import { count } from "../words";
 import type { Decoder } from "./decoder";
 import { shelved } from "./document";
-import { hint, wordOf } from "./inputs";
+import { hint, stepsOf, stepsRefused, wordOf } from "./inputs";
 import { Refused } from "./refusals";
 import type { Gates } from "./truth/circuit";
 import { type Finished, ordered, type Running, weightsOf } from "./worker";
@@ -81,12 +81,10 @@ export class Box {
   }
 
   private limit(): number | null {
-    const { value } = this.steps;
     const { most } = this.data.box;
-    const limit = value.trim() === "" ? null : Number(value);
-    if (limit === null && this.data.circuit) return null;
-    if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
-    throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+    const limit = stepsOf(this.steps.value, most);
+    if (limit === null && !this.data.circuit) throw stepsRefused(most);
+    return limit;
   }
 
   private run(word: string[], maxSteps: number | null): void {
@@ -150,7 +148,7 @@ export class Box {
 }
 
 /** What a run was compared with, in words. */
-function compared({ agrees, compared, reference, noun, divergence }: PageData["runs"][number]): string {
+export function compared({ agrees, compared, reference, noun, divergence }: PageData["runs"][number]): string {
   if (agrees === null) return `nothing was compared: there is no ${noun} to compare with`;
   const cells = `${count(compared, "cell")} compared with the ${reference}`;
   return agrees ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence!.position}`;

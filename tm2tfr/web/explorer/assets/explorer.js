@@ -1540,7 +1540,16 @@ var explorer = (() => {
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name, blank }, alphabet, signs) {
+  function stepsOf(text, most) {
+    const limit = Number(text);
+    if (text.trim() === "") return null;
+    if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
+    throw stepsRefused(most);
+  }
+  function stepsRefused(most) {
+    return new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+  }
+  function checkSymbols({ name, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign) => !known.has(sign));
     if (first < 0) return;
@@ -1549,7 +1558,7 @@ var explorer = (() => {
     const marks = near.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown}
   ${marks}`);
   }
@@ -1990,12 +1999,10 @@ var explorer = (() => {
       }
     }
     limit() {
-      const { value } = this.steps;
       const { most } = this.data.box;
-      const limit = value.trim() === "" ? null : Number(value);
-      if (limit === null && this.data.circuit) return null;
-      if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
-      throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+      const limit = stepsOf(this.steps.value, most);
+      if (limit === null && !this.data.circuit) throw stepsRefused(most);
+      return limit;
     }
     run(word, maxSteps) {
       this.weights ??= this.data.runs.map((spec) => weightsOf(spec, this.buffers));

@@ -1,0 +1,55 @@
+// The page in which any machine runs: reads its data, and shows what is written; in a worker: runs it.
+
+export { carriedOut } from "../live/worker";
+export { unpacked } from "../data";
+export { placed } from "./prompt";
+export { read } from "./reading";
+export { Template } from "./template";
+export { written } from "./text";
+
+import { leavesFocus } from "../controls";
+import { type Buffers, type PageData, unpacked } from "../data";
+import { el } from "../dom";
+import { serve } from "../live/worker";
+import { mount, type Mounted } from "../page";
+import { theme } from "../theme";
+import { type AnyMachineData, Template } from "./template";
+import { Workbench } from "./workbench";
+
+async function start(script: string): Promise<void> {
+  const find = (selector: string) => document.querySelector<HTMLElement>(selector)!;
+  const data = JSON.parse(find("#data").textContent) as AnyMachineData;
+  const buffers = await unpacked(find("#columns").textContent);
+  const button = find("#theme");
+  const around = { verdict: find(".verdict"), theme: () => button.click() };
+  let mounted: Mounted | null = null;
+  const show = (run: PageData, columns: Buffers) => {
+    mounted?.dispose();
+    mounted = mount(find("main"), run, columns, around);
+    const { input } = run.runs[0]!;
+    find(".bar .ran").replaceChildren(el("b", {}, run.box.name), " on ", el("b", { class: "mono" }, input || "(empty)"));
+    document.title = `${run.title} – ${data.title}`;
+    window.tm2tfrShows = { data: run, buffers: columns };
+  };
+  const bench = new Workbench(data, buffers, new Template(data, buffers), script, show);
+  find("main").before(bench.element);
+  find("#help").addEventListener("click", () => mounted?.help());
+  leavesFocus(find(".bar"));
+  theme(button);
+  await bench.begin();
+  document.documentElement.dataset["ready"] = "true";
+}
+
+declare global {
+  interface Window {
+    /** What the page shows, for whoever wants to look at the numbers in the browser's console. */
+    tm2tfrShows?: { data: PageData; buffers: Buffers };
+  }
+}
+
+if (typeof document === "undefined") serve();
+else
+  start(document.currentScript!.textContent).catch((error: unknown) => {
+    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    throw error;
+  });
