@@ -2,9 +2,11 @@
 
 export * from "./live/engine";
 
+import { keptInAddress } from "./broken/address";
+import { Broken } from "./broken/broken";
 import { leavesFocus } from "./controls";
 import { type Buffers, type PageData, unpacked } from "./data";
-import { el } from "./dom";
+import { el, replacing } from "./dom";
 import { Box } from "./live/box";
 import { quoted } from "./live/refusals";
 import { serve } from "./live/worker";
@@ -16,16 +18,17 @@ async function start(script: string): Promise<void> {
   const recorded = JSON.parse(find("#data").textContent) as PageData;
   const packed = await unpacked(find("#columns").textContent);
   const button = find("#theme");
-  const around = { verdict: find(".verdict"), address: true, theme: () => button.click() };
+  const broken = Broken.of(recorded, packed, true);
+  const around = { verdict: find(".verdict"), address: true, theme: () => button.click(), broken };
   let mounted: Mounted | null = null;
-  const show = (data: PageData, buffers: Buffers) => {
+  const show = (data: PageData, buffers: Buffers) => replacing(() => {
     if (mounted) {
       mounted.dispose();
-      history.replaceState(null, "", "#"); // its position is that of another run
+      history.replaceState(null, "", `#${keptInAddress().join("&")}`); // its position is that of another run
     }
     mounted = mount(find("main"), data, buffers, around);
     window.tm2tfrShows = { data, buffers };
-  };
+  });
   show(recorded, packed);
   find("#help").addEventListener("click", () => mounted!.help());
   const box = new Box(recorded, packed, script, (data, buffers) => {
@@ -34,9 +37,14 @@ async function start(script: string): Promise<void> {
     find(".bar .input b").textContent = input || "(empty)";
     find(".bar .input").title = find(".bar .input").textContent;
     document.title = `${recorded.box.name} on ${quoted(input)}`;
-  });
+  }, broken);
   find("main").before(box.element);
-  for (const cut of document.querySelectorAll<HTMLElement>(".bar .input, .bar .about")) cut.title = cut.textContent!;
+  if (broken) {
+    const follow = () => box.attempt(() => broken.fromAddress() && broken.start());
+    follow();
+    addEventListener("hashchange", follow);
+  }
+  for (const cut of document.querySelectorAll<HTMLElement>(".bar .input")) cut.title = cut.textContent!;
   leavesFocus(find(".bar"));
   theme(button);
   document.documentElement.dataset["ready"] = "true";
@@ -52,6 +60,6 @@ declare global {
 if (typeof document === "undefined") serve();
 else
   start(document.currentScript!.textContent).catch((error: unknown) => {
-    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
     throw error;
   });

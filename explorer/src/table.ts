@@ -4,7 +4,7 @@ import type { Run } from "./data";
 import { characterWidth, el, set } from "./dom";
 import type { History, Stretch } from "./history";
 import type { Store } from "./state";
-import { shortened } from "./words";
+import { shortened, uncompared } from "./words";
 
 const ROW = 36;
 const AROUND = 8;
@@ -203,7 +203,7 @@ export class Table {
   private summary(): string {
     const { spec } = this.run;
     const cells = `${spec.compared.toLocaleString("en")} cells`;
-    if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+    if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
     if (spec.agrees) return `✓ ${cells} compared with the ${spec.reference}, all agree`;
     return `✗ differs from the ${spec.reference} at position ${spec.divergence!.position}`;
   }

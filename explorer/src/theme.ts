@@ -4,14 +4,13 @@ import { set } from "./dom";
 
 const KEPT = "tm2tfr-theme";
 const MODES = ["auto", "light", "dark"];
-const NAMES: Record<string, string> = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" };
+const NAMES: Record<string, string> = { auto: "◐ theme: auto", light: "☀ theme: light", dark: "☾ theme: dark" };
 
 /** Let a button change the colours of the whole page. */
 export function theme(button: HTMLElement): void {
   const apply = (mode: string) => {
     set(document.documentElement, { "data-theme": mode });
     button.textContent = NAMES[mode]!;
-    set(button, { "aria-label": `Colours: ${mode}` });
   };
   let mode = "auto";
   try {

@@ -3,13 +3,16 @@
 import type { Run } from "./data";
 import { el } from "./dom";
 import type { Store } from "./state";
-import { count, math, shortened, STOP, VERDICTS } from "./words";
+import { count, shortened, STOP, typesetter, VERDICTS } from "./words";
 
-/** What went wrong, at the top: the first divergence and its cause, with a button that goes there. */
-export function notices(runs: Run[], store: Store): HTMLElement[] {
+/** What went wrong, at the top: the first divergence and its cause, with a button that goes there.
+ *
+ * searched: the number of inputs that were searched in vain for one on which two runs differ, if they were.
+ */
+export function notices(runs: Run[], store: Store, searched: number | null): HTMLElement[] {
   const wrong = runs.filter((run) => run.spec.divergence);
   if (runs.length > 1 && !wrong.length)
-    return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.")];
+    return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
   return wrong.map((run) => {
     const { position, column, expected, found, cause } = run.spec.divergence!;
     const whose = runs.length > 1 ? (run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run") : "This run";
@@ -17,7 +20,7 @@ export function notices(runs: Run[], store: Store): HTMLElement[] {
     return el(
       "aside",
       { class: "notice", role: "note", "data-position": position },
-      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run.spec)(column), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
       el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
       what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
       ...why.map((line) => el("p", { class: "cause" }, line)),
@@ -29,7 +32,7 @@ export function notices(runs: Run[], store: Store): HTMLElement[] {
 export function verdict(runs: Run[], circuit: boolean): (Node | string)[] {
   return runs.map((run) => {
     const { agrees } = run.spec;
-    const said = circuit ? outcome(run) : ending(run);
+    const said = run.spec.labels ? labelled(run) : circuit ? outcome(run) : ending(run);
     const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
     const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
     return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
@@ -41,6 +44,15 @@ function ending(run: Run): string {
   const { answer, T, stop } = run.spec;
   if (T === null) return "no verdict within the limit";
   return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+}
+
+/** What the first output of a run is, one value after the other. */
+function labelled(run: Run): string {
+  const { divergence, columns } = run.spec;
+  if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+  const { name } = columns[1]!;
+  const values = Array.from({ length: run.count }, (_, i) => run.rows.cell(name, i));
+  return shortened(`${name} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
 }
 
 /** What a circuit's run computes. */

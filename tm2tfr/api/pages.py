@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged, recompiled
-from tm2tfr.base.errors import CompileError, EngineError, Tm2tfrError
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.runs.plan import HARD, MAX_STEPS, Soft, check_engine, check_steps, needed_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tm2tfr.api.subject import Given
     from tm2tfr.base.choices import FrameFormat
-    from tm2tfr.engines.decode import Observation
-    from tm2tfr.runs.comparison import Progress, Trace
+    from tm2tfr.runs.comparison import Progress
     from tm2tfr.transformer.weights import Decoder
     from tm2tfr.web.explorer.document import Explorer
     from tm2tfr.web.explorer.moments import Moments
@@ -52,7 +53,6 @@ def moments(
         EngineError: for a labeller with more than 500 positions, which are recorded all at once.
     """
     from tm2tfr.web.explorer.moments import Moments
-    from tm2tfr.web.explorer.record import replayed
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -60,14 +60,11 @@ def moments(
     if found.decoder.soft:
         what = f"{found.name}: these weights are soft, and only hard attention looks at positions that can be named"
         raise CompileError(f"{what}: draw a head's weights with tm2tfr plot instead")
+    right = judge.program if machine is None else judge.right
     if found.decoder.labeller:
-        trace, _, seen = observed(
-            found, word, machine, dtype, most=MOST_LABELLED, what="every pair of positions is recorded"
-        )
-        recording = replayed(found.decoder, trace, seen)
+        recording = labelled(found, right, judge.word(word), dtype=dtype)
     else:
         limit = None if found.decoder.positions is not None and max_steps == MAX_STEPS else max_steps
-        right = judge.program if machine is None else judge.right
         recording = recorded(found, right, judge.word(word), dtype=dtype, max_steps=limit, progress=progress)
     return Moments(recording, nets=found.nets, window=window)
 
@@ -105,27 +102,40 @@ def recorded(
     )
 
 
-def observed(
-    found: Subject, word: str | None, machine: Given | None, dtype: str | None, *, most: int, what: str
-) -> tuple[Trace, Sequence[str], Sequence[Observation]]:
-    """Return the run of a labeller, the tokens that are fed, and what there is at each position: all computed at once.
+def labelled(
+    found: Subject,
+    right: Any,
+    word: str,
+    *,
+    dtype: str | None = None,
+    most: int = MOST_LABELLED,
+    what: str = "every pair of positions is recorded",
+) -> Recording:
+    """Return the recording of a labeller, whose positions are all computed at once, compared with its reference.
+
+    Args:
+        right: the program to compare with; None: the run is not checked.
+        most: the most positions; what: why more are too many.
 
     Raises:
-        EngineError: if there are more than `most` positions; `what` says why that is too many.
+        EngineError: if there are more positions.
     """
-    from tm2tfr.api.checking import check
-    from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.decode import observe_all
+    from tm2tfr.runs.choose import truth_of
+    from tm2tfr.runs.comparison import check, run
+    from tm2tfr.web.explorer.record import replayed
 
-    given = found.word(word)
-    tokens = found.prompt(given)
+    tokens, engine = found.prompt(word), engine_named("dense", dtype)
     if len(tokens) > most:
         reason = f"{found.name}: {what}, and {len(tokens):,} positions are too many"
         raise EngineError(f"{reason}: use at most {most:,}")
-    compared = found.program is not None or machine is not None
-    trace = check(found, given, machine=machine, dtype=dtype) if compared else run(found, given, dtype=dtype)
-    return trace, tokens, observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
+    truth = truth_of(right, word, found.decoder, None)
+    if truth is None:
+        trace = replace(run(found.decoder, tokens, engine=engine, keep_rows=True), input=word)
+    else:
+        trace = check(found.decoder, truth, engine=engine, keep_rows=True)
+    return replayed(found.decoder, trace, observe_all(found.decoder, tokens, engine=engine), truth=truth)
 
 
 # ── The same run as pictures: a slide for each step, or an animation.
@@ -227,7 +237,7 @@ def explore(
 ) -> Explorer:
     """Run a decoder with the dense engine, watch it, and return the run as one HTML page, which a notebook displays.
 
-    A labeller, such as a RASP program, answers at all positions at once: its page shows everything side by side.
+    A labeller, such as a RASP program, answers at all positions at once: its page plays the layers.
 
     >>> import tm2tfr
     >>> page = tm2tfr.explore("chapter", "11")
@@ -238,7 +248,9 @@ def explore(
         subject, word, machine, left_boundary: see `check`; without a machine the run is not checked.
         dtype: ``float64`` (the default) or ``float32``.
         max_steps: stop after this many steps of the machine, at most 50,000; by default a circuit's run is whole.
-        compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``.
+        compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``. Without `word`,
+            the page opens at the first input on which the two differ; `Explorer.searched` is None, or the number of inputs
+            that were searched for one in vain.
         standalone: make the page of a universal decoder that runs any machine which is written in it; the machine in the
             prompt is the one that it opens with, and nothing is run now.
 
@@ -247,33 +259,38 @@ def explore(
             without a universal decoder.
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
+    from tm2tfr.web.explorer.document import MOST_LABELLED as MOST_IN_A_PAGE
     from tm2tfr.web.explorer.document import explorer
 
     check_steps(max_steps)
     check_engine("dense", dtype)
     _refuse_more(max_steps, "steps")
     found, judge = judged(recompiled(subject, left_boundary), machine)
+    right = judge.program if machine is None else judge.right
     if standalone:
         return _standalone(found, word, max_steps)
     if found.decoder.labeller:
         if compare is not None:
             raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
-        return labelled(found, word, machine=machine, dtype=dtype)
+        _refuse_soft(found.decoder, found)
+        what = "the page shows every pair of positions"
+        return explorer(right, [labelled(found, right, judge.word(word), dtype=dtype, most=MOST_IN_A_PAGE, what=what)])
     decoders = [found.decoder]
     if compare is not None:
         if found.compiled:
             raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
         decoders.append(Subject.of(found.right, options={"left_boundary": compare}).decoder)
-    right = judge.program if machine is None else judge.right
     for decoder in decoders:
         _refuse_soft(decoder, found)
     limit: int | None = max_steps
     if found.decoder.positions is not None and max_steps == MAX_STEPS:
         limit = None  # the run has an end: the default limit is for those that may have none
         _refuse_more(found.decoder.positions, "positions")
-    given = judge.word(word)
+    given, searched = judge.word(word), None
+    if compare is not None and word is None:
+        given, searched = _first_difference(found, right, decoders, given)
     runs = [recorded(found, right, given, decoder=d, dtype=dtype, max_steps=limit, progress=progress) for d in decoders]
-    return explorer(right, runs)
+    return explorer(right, runs, searched=searched)
 
 
 def _standalone(found: Subject, word: str | None, max_steps: int) -> Explorer:
@@ -292,55 +309,28 @@ def _standalone(found: Subject, word: str | None, max_steps: int) -> Explorer:
     return standalone(every, run, None if word is None else every.checked(word), max_steps=max_steps)
 
 
-def labelled(
-    found: Subject,
-    word: str | None,
-    *,
-    machine: Given | None = None,
-    dtype: str | None = None,
-    program: bool = True,
-    live: bool = True,
-) -> Explorer:
-    """Return the page of a labeller, with the drawings that its construction makes of the run and of the program.
+MOST_SEARCHED = 100
+"""How many inputs are searched for one on which two decoders run differently, each for at most `STEPS_SEARCHED` steps."""
+STEPS_SEARCHED = 1_000
 
-    Args:
-        word, machine, dtype: see `explore`.
-        program: whether the program is drawn as well.
-        live: whether the page can run other inputs.
+
+def _first_difference(found: Subject, right: Any, decoders: Sequence[Decoder], own: str) -> tuple[str, int | None]:
+    """Return the first input on which the decoders' runs differ from the reference in different ways, and None.
+
+    If there is none among the program's own input, its examples and all short words, return its own and their number.
     """
-    from tm2tfr.api.attention import draw_run
-    from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE, labeller_page
+    from tm2tfr.runs.plan import RunOptions
+    from tm2tfr.runs.run import carried_out
 
-    _refuse_soft(found.decoder, found)
-    what = "the page shows every pair of positions"
-    trace, tokens, seen = observed(found, word, machine, dtype, most=MOST_IN_A_PAGE, what=what)
-    drawings: list[tuple[str, Callable[[], str]]] = []
-    fed: Sequence[str] | None = tokens
-    if found.program is not None:
-        if found.kind.draw_run is not None:
-            drawings.append(("The run, depth by depth", lambda: draw_run(found, trace.input, attention=True)))
-            fed = None  # the drawing of the run has them
-        if found.kind.picture is not None and program:
-            drawings.append(found.kind.picture(found.program, found.decoder))
-    drawn, ends = [(heading, _drawn(draw)) for heading, draw in drawings], _ends(found, trace.input)
-    return labeller_page(trace, found.decoder, seen, drawn, tokens=fed, ends=ends, live=live)
-
-
-def _ends(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return what a labeller is fed before and after the tokens of any input: nothing, BOS, or BOS and EOS."""
-    from tm2tfr.base.text.words import read_word
-
-    tokens = found.prompt(word)
-    more = 0 if found.program is None else len(tokens) - len(read_word(word))
-    return tokens[: min(more, 1)], tokens[len(tokens) - max(more - 1, 0) :]
-
-
-def _drawn(draw: Callable[[], str]) -> str:
-    """Return a drawing, or the error message of a drawing that fails."""
-    try:
-        return draw()
-    except Tm2tfrError as reason:
-        return str(reason)
+    letters = right.input_alphabet or ()
+    short = (word for n in range(MOST_SEARCHED if letters else 1) for word in map("".join, product(letters, repeat=n)))
+    words = dict.fromkeys(islice(chain([own], (example.input for example in found.examples), short), MOST_SEARCHED))
+    options = RunOptions(max_steps=STEPS_SEARCHED, keep_rows=False)
+    for word in words:
+        first, second = (carried_out(decoder, word, right, options).divergence for decoder in decoders)
+        if first != second:
+            return word, None
+    return own, len(words)
 
 
 def _refuse_soft(decoder: Decoder, found: Subject) -> None:

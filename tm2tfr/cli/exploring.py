@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tm2tfr.base.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
-from tm2tfr.base.errors import UsageError
+from tm2tfr.base.errors import UsageError, counted
 from tm2tfr.cli.about import verdict
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.options import (
     SLIDES,
+    ChangesOption,
     DtypeOption,
     SoftGroup,
     WordOption,
@@ -136,6 +137,7 @@ def explore(
     slides: SlidesGroup,
     max_steps: Annotated[int, steps()] = MAX_STEPS,
     dtype: DtypeOption = None,
+    changes: ChangesOption = None,
     asked: Annotated[Asked, But(compare=None)],
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
@@ -154,9 +156,12 @@ def explore(
     if compare is not None and "universal" in asked.options:
         what = "--compare shows the other left boundary, and a universal decoder has the repaired one alone"
         raise UsageError(f"tm2tfr explore: {what}: omit --compare")
-    if standalone:
-        _check_standalone(asked, slides, dtype)
-    found = subject(asked)
+    _check_standalone(asked, slides, dtype, standalone=standalone)
+    if compare is not None and changes:
+        raise UsageError(
+            "tm2tfr explore: --compare compiles other weights, and --set changes those of one: omit one of them"
+        )
+    found = subject(asked, changes=changes)
     traces = []
     if output is not None:
         from tm2tfr.api.pages import explore
@@ -181,6 +186,9 @@ def explore(
         if compare is not None:
             typer.echo(f"left boundary: {name}")
         typer.echo(judged(verdict(trace, found)))
+    if output is not None and page.searched is not None:
+        inputs = counted(page.searched, "input")
+        typer.echo(f"note: the two runs are the same on each of {inputs}: name another one with --input", err=True)
     for written in (output, *slides.written):
         if written is not None:
             typer.echo(f"wrote {written}", err=True)
@@ -189,12 +197,14 @@ def explore(
     raise typer.Exit(1 if any(trace.divergence is not None for trace in traces[:1]) else 0)
 
 
-def _check_standalone(asked: Asked, slides: SlidesGroup, dtype: str | None) -> None:
-    """Refuse what a page in which any machine runs cannot be.
+def _check_standalone(asked: Asked, slides: SlidesGroup, dtype: str | None, *, standalone: bool) -> None:
+    """Refuse what a page in which any machine runs cannot be, if that is asked for.
 
     Raises:
         UsageError: without a universal decoder, and for options of a run, or of a prompt.
     """
+    if not standalone:
+        return
     what = "tm2tfr explore: --standalone makes a page in which any machine runs"
     if "universal" not in asked.options:
         raise UsageError(f"{what}, with the weights of a universal decoder: add --universal 8,4")

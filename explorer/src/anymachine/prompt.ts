@@ -136,5 +136,6 @@ export function reference(machine: Machine, lead: string[]): MachineReference {
     stopped: names.map(() => "HALT"),
     unruled: [...judged, ...missing],
     verdicts: ["ACC", "REJ", "HALT"],
+    bump: null,
   };
 }

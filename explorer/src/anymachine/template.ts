@@ -1,9 +1,8 @@
 // The weights of the page with a machine's names: a run of the weights was recorded with signs in the places of the names of
 // states and symbols (tm2tfr/web/explorer/standalone.py), which are replaced here. No weight depends on a name.
 
-import { type Buffers, type MachineSpec, type Numbers, type PageData, type Place, type RunSpec, textAt } from "../data";
-import { type Decoder, decoderOf } from "../live/decoder";
-import { shelved } from "../live/document";
+import { type Buffers, type MachineSpec, type PageData, type Place, type RunSpec, textAt } from "../data";
+import type { DecoderSpec } from "../live/decoder";
 import { visible } from "../live/refusals";
 import { drawn, labels } from "./graph";
 import type { Machine } from "./machine";
@@ -15,8 +14,8 @@ export interface AnyMachineData {
   class: Class;
   /** The signs for the names of states, of which the last has no rules, and of symbols. */
   signs: { states: string; symbols: string };
-  run: RunSpec;
-  model: PageData["model"];
+  /** JSON of `Signed`. */
+  signed: Place;
   /** The largest number of steps. */
   most: number;
   examples: { name: string; text: Place }[];
@@ -24,30 +23,31 @@ export interface AnyMachineData {
   opens: { text: string; input: string | null; steps: number };
 }
 
-/** The weights with the names of a machine, and what the page shows of it, but for its run. */
-export interface Named {
-  spec: RunSpec;
-  decoder: Decoder;
-  machine: MachineSpec;
+/** A run of the weights with signs for names, of any length, and their model. */
+interface Signed {
+  run: RunSpec;
   model: PageData["model"];
-  /** The texts of the page with the machine's names, beside the columns of a run. */
-  buffers: (columns: Numbers[]) => Buffers;
+}
+
+/** The weights with the names of a machine, as the data of a page that has not run them yet. */
+export interface Named {
+  data: Pick<PageData, "machine" | "model" | "runs">;
+  buffers: Buffers;
 }
 
 /** Where texts with names begin: no run has as many columns. */
 const FIRST = -1_000_000;
 
 export class Template {
-  private readonly decoder: Decoder;
   private readonly sign: RegExp;
+  private readonly signed: Signed;
 
   constructor(
     private readonly data: AnyMachineData,
     private readonly buffers: Buffers,
   ) {
-    const { run, signs } = data;
-    if (run.decoder.none !== undefined) throw new Error(run.decoder.none);
-    this.decoder = decoderOf(run.decoder, buffers);
+    const { signs } = data;
+    this.signed = JSON.parse(textAt(buffers, data.signed)) as Signed;
     this.sign = new RegExp(`[${signs.states}${signs.symbols}]`, "gu");
   }
 
@@ -61,32 +61,34 @@ export class Template {
     const own = new Map(signs.map((each, n) => [each, every[n]!]));
     const raw = (text: string) => text.replace(sign, (each) => own.get(each)!);
     const shown = (text: string) => text.replace(sign, (each) => show(own.get(each)!));
-    const { run } = data;
-    const vocabulary = run.decoder.none === undefined ? run.decoder.vocabulary : [];
-    const texts = [...vocabulary, ...run.subspaces.flatMap(({ labels }) => labels ?? []), ...data.signs.states, ...data.signs.symbols];
+    const { run, model } = this.signed;
+    if (run.decoder.none !== undefined) throw new Error(run.decoder.none);
+    const texts = [...run.decoder.vocabulary, ...run.subspaces.flatMap(({ labels }) => labels ?? []), ...signs];
     const kept: Uint8Array[] = [];
     const keep = (text: string): Place => {
       const bytes = new TextEncoder().encode(text);
       return { type: "u1", at: FIRST - kept.push(bytes), count: bytes.length };
     };
-    const layers = run.layers.map((layer) => ({ ...(everywhere(layer, shown) as typeof layer), weights: keep(shown(textAt(buffers, layer.weights))) }));
-    const graph = keep(drawn(machine, show));
+    const decoder: DecoderSpec = {
+      ...run.decoder,
+      vocabulary: run.decoder.vocabulary.map(raw),
+      about: keep(JSON.stringify(everywhere(JSON.parse(textAt(buffers, run.decoder.about)), raw))),
+    };
     const spec: RunSpec = {
       ...run,
-      layers,
+      decoder,
+      layers: everywhere(run.layers, shown) as typeof run.layers,
       subspaces: everywhere(run.subspaces, shown) as typeof run.subspaces,
       live: {
+        ...(everywhere(run.live, raw) as typeof run.live),
         readout: run.live.readout.map((read) => ({ ...read, labels: read.kind === "label" ? run.subspaces[read.at!]!.labels!.map(raw) : read.labels })),
         reference: reference(machine, description),
         shown: Object.fromEntries(texts.map((text) => [raw(text), shown(text)]).filter(([before, after]) => before !== after)),
       },
     };
     return {
-      spec,
-      decoder: { ...this.decoder, vocabulary: vocabulary.map(raw), names: everywhere(this.decoder.names, raw) as Decoder["names"] },
-      machine: specOf(machine, show, graph),
-      model: everywhere(data.model, shown) as PageData["model"],
-      buffers: (columns) => (place) => (place.at < FIRST ? kept[FIRST - place.at - 1]! : (shelved(columns, place) ?? buffers(place))),
+      data: { machine: specOf(machine, show, keep(drawn(machine, show))), model: everywhere(model, shown) as PageData["model"], runs: [spec] },
+      buffers: (place) => (place.at < FIRST ? kept[FIRST - place.at - 1]! : buffers(place)),
     };
   }
 }

@@ -1,21 +1,22 @@
 // The machine that is written, its input, and its run: read, put into the prompt, run by a worker, compared, and shared in a link.
 
+import { Broken } from "../broken/broken";
 import { type Buffers, type PageData, textAt } from "../data";
 import { el, set } from "../dom";
-import { compared } from "../live/box";
 import { hint, type BoxSpec, stepsOf, stepsRefused, wordOf } from "../live/inputs";
 import { counted, quoted, Refused, visible } from "../live/refusals";
-import { type Finished, ordered, type Running } from "../live/worker";
+import { type Again, Rerun, workerOf } from "../live/rerun";
+
 import { fragment, isLink, opened } from "../playground/link";
 import { Editor } from "./editor";
 import type { Machine } from "./machine";
 import { canonical, type Placed, placed } from "./prompt";
 import { read } from "./reading";
-import type { AnyMachineData, Named, Template } from "./template";
+import type { AnyMachineData, Template } from "./template";
 import { type Diagnostic, SpecError } from "./text";
 
 /** Shows a run. */
-export type Show = (data: PageData, buffers: Buffers, machine: Machine) => void;
+export type Show = (data: PageData, buffers: Buffers, broken: Broken | null) => void;
 
 /** The time after the last key until the text is read, in ms. */
 const PAUSE = 350;
@@ -46,7 +47,7 @@ export class Workbench {
   private readonly error = el("pre", { class: "live-error", role: "alert", id: "live-error" });
   private readonly link = el("input", { class: "mono", readonly: true, hidden: true, "aria-label": "The link" });
   private readonly made = el("div", { class: "made" });
-  private running: Running | null = null;
+  private running: ReturnType<Rerun["begin"]> | null = null;
   private timer = 0;
   /** Whether the input was typed, so that another text does not change it. */
   private typed = false;
@@ -197,7 +198,7 @@ export class Workbench {
 
   private box(machine: Machine): BoxSpec {
     const examples = [...new Set([...(machine.input === null ? [] : [machine.input]), ...machine.examples.map(({ input }) => input)])].slice(0, MOST_EXAMPLES);
-    return { name: visible(machine.name), word: examples[0] ?? "", steps: null, most: this.data.most, examples, alphabet: machine.inputAlphabet, blank: machine.blank, about: machine.aboutInput, circuit: null };
+    return { name: visible(machine.name), word: examples[0] ?? "", steps: null, most: this.data.most, examples, alphabet: machine.inputAlphabet, blank: machine.blank, about: machine.aboutInput, tokens: null, circuit: null };
   }
 
   // ── the run ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -221,26 +222,32 @@ export class Workbench {
       const word = wordOf(box, this.input.value);
       const maxSteps = stepsOf(this.steps.value, this.data.most);
       if (maxSteps === null) throw stepsRefused(this.data.most);
-      const named = this.template.named(ready.machine, ready.placed);
-      const begun = performance.now();
-      this.working(true);
-      this.say("Running …");
-      this.running = ordered({ runs: [{ spec: named.spec, decoder: named.decoder }], word, maxSteps, gates: null }, this.script, (done) => this.say(`Running: ${counted(done, "position")} …`));
-      const finished = await this.running.finished;
-      this.working(false);
-      this.finish(finished, named, ready.machine, begun);
+      const title = `${box.name} on ${quoted(this.input.value)}`;
+      const { data, buffers } = this.template.named(ready.machine, ready.placed);
+      const page: PageData = { title, ...data, circuit: null, sequence: null, drawing: null, searched: null, box };
+      await this.carryOut(page, buffers, Broken.of(page, buffers), word, maxSteps);
       if (kept) await this.keep();
     } catch (error) {
-      this.working(false);
       this.refuse(error);
     }
   }
 
-  private finish({ runs, columns }: Finished, named: Named, machine: Machine, begun: number): void {
-    const title = `${visible(machine.name)} on ${quoted(runs[0]!.input)}`;
-    this.show({ title, machine: named.machine, circuit: null, model: named.model, runs, box: this.box(machine) }, named.buffers(columns), machine);
-    const seconds = ((performance.now() - begun) / 1000).toFixed(2);
-    this.say(`Run in this page: ${counted(runs[0]!.count, "position")} in ${seconds} s; ${compared(runs[0]!)}.`);
+  /** Have the weights run, and show that; with changes of them, if there are any. */
+  private async carryOut(page: PageData, buffers: Buffers, broken: Broken | null, word: string[], maxSteps: number): Promise<void> {
+    try {
+      this.working(true);
+      broken?.running(true);
+      this.say("Running …");
+      this.running = new Rerun(page, buffers, () => workerOf(this.script), broken).begin(word, null, maxSteps, (done) => this.say(`Running: ${counted(done, "position")} …`));
+      const again: Again = await this.running.finished;
+      if (broken) broken.start = () => void this.carryOut(page, buffers, broken, word, maxSteps).catch((error: unknown) => this.refuse(error));
+      this.show(again.data, again.buffers, broken);
+      this.say(again.said);
+      if (broken?.changes.length) broken.say(again.said, again.data.runs[0]!.agrees === false);
+    } finally {
+      this.working(false);
+      broken?.running(false);
+    }
   }
 
   private halt(): void {

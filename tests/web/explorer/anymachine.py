@@ -45,8 +45,10 @@ async ({ data, columns, cases }) => {
   return cases.map(({ text, word, steps }) => {
     const { machine } = anymachine.read(text);
     const placed = anymachine.placed(machine, data.class);
-    const { spec, decoder } = template.named(machine, placed);
-    const order = { runs: [{ spec, decoder }], word: [...word], maxSteps: steps, gates: null };
+    const { data: { runs: [spec] }, buffers: own } = template.named(machine, placed);
+    const right = anymachine.weightsOf(spec, own), about = anymachine.aboutOf(spec.decoder, own);
+    const order = { runs: [{ spec, decoder: right, right, about }], word: [...word], text: null, ends: null };
+    Object.assign(order, { maxSteps: steps, gates: null, sequence: null });
     const { runs: [run], columns: made } = anymachine.carriedOut(order, () => undefined);
     const tokens = Array.from(made[-1 - run.rows.x.at], (n) => run.texts[n - 1]);
     const answers = Array.from(made[-1 - run.rows.y.at], (n) => run.texts[n - 1]);

@@ -20,6 +20,7 @@ pytestmark = [
 
 PAGES: dict[str, Callable[[], Explorer]] = {
     "machine": lambda: tm2tfr.explore("chapter", "11"),
+    "wide weights": lambda: tm2tfr.explore("palindromes", "abba"),
     "circuit": lambda: tm2tfr.explore("full-adder", "110"),
     "universal": lambda: tm2tfr.explore(tm2tfr.compile("palindromes", universal=(8, 4)), "abba"),
     "labeller": lambda: tm2tfr.explore("a-n-b-n", "aabb"),
@@ -29,11 +30,16 @@ PAGES: dict[str, Callable[[], Explorer]] = {
 
 @pytest.mark.parametrize("subject", PAGES)
 def test_the_explorers_page(opened: Open, subject: str) -> None:
-    """In light colours; then all that can differ in dark ones: what can be read."""
+    """In light colours, with all weights open; then all that can differ in dark ones: what can be read."""
     page = opened(PAGES[subject]())
+    for button in page.get_by_role("button", name="the weights of layer").all():
+        button.click()
     assert browser.violations(page) == []
     page.emulate_media(color_scheme="dark")
     assert browser.violations(page, rules=["color-contrast"]) == []
+    for width in (390, 1_400):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_the_box_for_another_input(opened: Open) -> None:

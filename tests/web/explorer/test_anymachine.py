@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from tests.web.explorer.anymachine import (
     run_in_the_page,
 )
 from tests.web.explorer.browser import Open
-from tests.web.explorer.reading import embedded
+from tests.web.explorer.reading import buffer, column, embedded
 from tm2tfr.base.errors import CompileError, SpecError
 from tm2tfr.sources.turing.formats import native, registry
 from tm2tfr.sources.turing.library import shipped, shipped_text
@@ -105,7 +106,9 @@ def test_no_sign_for_a_name_is_in_any_text_of_the_page() -> None:
     data = embedded(page().html)
     known = {*data["signs"]["states"], *data["signs"]["symbols"]}
     assert len(known) == 9 + 4
-    assert known <= set("".join(data["run"]["decoder"]["vocabulary"]))
+    signed = json.loads(column(buffer(page().html), data["signed"]).tobytes())
+    assert known <= set("".join(signed["run"]["decoder"]["vocabulary"]))
+    assert known.isdisjoint(json.dumps(signed["model"], ensure_ascii=False))
 
 
 def test_the_machine_is_what_the_editor_opens_with() -> None:

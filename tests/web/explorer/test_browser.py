@@ -584,7 +584,8 @@ def test_the_rule_is_marked_in_an_arrow_with_several(opened: Open) -> None:
 
 def test_the_layers_say_what_they_are(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=6")
-    before, *layers = page.locator(".layer").all_inner_texts()
+    before, *layers, after = page.locator(".layer").all_inner_texts()
+    assert after.split("\n")[0] == "unembedding"
     assert [line for line in before.split("\n") if line][1:3] == [
         "embedding",
         "the token at this position, and the position itself",
@@ -671,7 +672,18 @@ def test_the_unrepaired_run_beside_the_repaired_one(opened: Open) -> None:
 
 def test_two_runs_that_are_the_same(opened: Open) -> None:
     page = opened(tm2tfr.explore("chapter", "11", compare="chapter"))
-    assert page.locator(".notice.fine").inner_text().startswith("✓ Both runs agree with the simulator in every cell.")
+    same = "✓ Both runs agree with the simulator in every cell. On this input the head never moves left at cell 0."
+    assert page.locator(".notice.fine").inner_text() == same
+    page = opened(tm2tfr.explore("chapter", compare="chapter"))
+    searched = "99 inputs were searched for one on which it does: there is none among them."
+    assert page.locator(".notice.fine").inner_text() == f"{same} {searched}"
+
+
+def test_two_runs_open_at_the_first_input_on_which_they_differ() -> None:
+    explorer = tm2tfr.explore("left-edge", compare="chapter")
+    assert [(trace.input, trace.agrees) for trace in explorer.traces] == [("11", True), ("11", False)]
+    assert explorer.searched is None
+    assert tm2tfr.explore("chapter", compare="chapter").searched == 99
 
 
 # ── every screen ────────────────────────────────────────────────────────────────────────────────────────────
@@ -686,12 +698,12 @@ def test_light_and_dark(opened: Open, chapter: Explorer) -> None:
     assert luminance(page) < 0.1
     page.keyboard.press("t")
     assert luminance(page) > 0.9
-    assert page.locator("#theme").inner_text() == "☀ light"
+    assert page.locator("#theme").inner_text() == "☀ theme: light"
     page.locator("#theme").click()
     assert luminance(page) < 0.1
     page.reload()
     page.wait_for_selector("html[data-ready=true]")
-    assert page.locator("#theme").inner_text() == "☾ dark"
+    assert page.locator("#theme").inner_text() == "☾ theme: dark"
 
 
 def test_a_long_input_leaves_room_for_the_run(opened: Open) -> None:
@@ -699,7 +711,6 @@ def test_a_long_input_leaves_room_for_the_run(opened: Open) -> None:
     page = opened(tm2tfr.explore("chapter", word, max_steps=10), viewport={"width": 400, "height": 800})
     assert page.locator("header.bar").bounding_box()["height"] < 250
     assert page.locator(".bar .input").get_attribute("title") == f"input {word}"
-    assert page.locator(".bar .about").get_attribute("title") == tm2tfr.load("chapter").description
 
 
 @pytest.mark.parametrize("width", [320, 400, 768])

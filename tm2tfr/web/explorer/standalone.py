@@ -6,6 +6,7 @@ the machine's. No machine runs here: `explorer/src/anymachine` reads, runs and c
 
 from __future__ import annotations
 
+import json
 from html import escape
 
 from tm2tfr.contract.shown import Standalone
@@ -26,11 +27,11 @@ def standalone(found: Standalone, recording: Recording, word: str | None, *, max
     """
     columns = PackedColumns()
     recorded, _ = document(found.program, [recording], drawn=False, columns=columns)
+    signed = {"run": recorded["runs"][0], "model": recorded["model"]}
     data = {
         "title": TITLE,
         **found.plain,
-        "run": recorded["runs"][0],
-        "model": recorded["model"],
+        "signed": columns.add_text(json.dumps(signed, ensure_ascii=False, separators=(",", ":"))),
         "most": MOST_STEPS,
         "examples": [{"name": name, "text": columns.add_text(text)} for name, text in found.examples.items()],
         "opens": {"text": found.text, "input": word, "steps": min(max_steps, MOST_STEPS)},
@@ -43,7 +44,7 @@ def standalone(found: Standalone, recording: Recording, word: str | None, *, max
         "title": TITLE,
         "heading": TITLE,
         "about": escape(about),
-        "style": asset("explorer.css") + asset("anymachine.css"),
+        "style": asset("anymachine.css"),
         "data": embedded(data),
         "columns": columns.packed(),
         "script": asset("anymachine.js"),

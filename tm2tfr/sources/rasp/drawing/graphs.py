@@ -30,13 +30,13 @@ _COLOURS: dict[Role, str] = {"key": "#4c6ef5", "query": "#d9480f", "value": "#2b
 _FILLS: dict[Role, str] = {"key": "#e5ebfd", "query": "#fdebe0", "value": "#e2f3e2", "": "#f4f5f7"}
 
 
-def to_dot(program: Program) -> str:
-    """Return the flow of a program's chosen s-op in Graphviz's language, without ``dot``.
+def to_dot(program: Program, places: Mapping[tuple[int, int], tuple[int, int]] | None = None) -> str:
+    """Return the flow of a program's chosen s-op in Graphviz's language, without ``dot``; places: see `Flow`.
 
     Raises:
         OutputError: if there are more than `MOST_DRAWN` heads and s-ops, as for all drawings.
     """
-    return str(_digraph(flow(program)).source)
+    return str(_digraph(flow(program, places=places)).source)
 
 
 def to_mermaid(program: Program) -> str:

@@ -74,7 +74,7 @@ def _machine(universal: Universal, states: str, symbols: str) -> Machine:
 
     In a prompt, the first of several halting states is the one that has no rules, the last in the decoder's order.
     """
-    start, *others, resting = states
+    start, *others, resting = tuple(states)
     return Machine(
         transitions={},
         start=start,
