@@ -3472,7 +3472,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name, blank }, alphabet, signs) {
+  function stepsOf(text, most) {
+    const limit = Number(text);
+    if (text.trim() === "") return null;
+    if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
+    throw stepsRefused(most);
+  }
+  function stepsRefused(most) {
+    return new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+  }
+  function checkSymbols({ name, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
@@ -3481,7 +3490,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const marks = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown2}
   ${marks}`);
   }
@@ -3893,12 +3902,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       }
     }
     limit() {
-      const { value } = this.steps;
       const { most } = this.data.box;
-      const limit = value.trim() === "" ? null : Number(value);
-      if (this.data.box.tokens || limit === null && this.data.circuit) return null;
-      if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
-      throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+      if (this.data.box.tokens) return null;
+      const limit = stepsOf(this.steps.value, most);
+      if (limit === null && !this.data.circuit) throw stepsRefused(most);
+      return limit;
     }
     run(word, maxSteps) {
       this.working(true);

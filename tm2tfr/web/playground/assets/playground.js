@@ -26602,7 +26602,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name: name2, blank }, alphabet, signs) {
+  function checkSymbols({ name: name2, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
@@ -26611,7 +26611,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown3}
   ${marks2}`);
   }
