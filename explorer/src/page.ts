@@ -117,7 +117,7 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
     ? new CircuitGraph(bits, buffers, redraw)
     : machine
       ? new StateGraph(run, machine, buffers, redraw)
-      : drawing && !panel
+      : drawing
         ? new Picture(drawing, buffers, redraw)
         : null;
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
@@ -126,7 +126,8 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
   const inside = el("div", { class: "inside" });
   const arrange = arranged(inside, {
     title,
-    graph: (panel ?? graph)?.element ?? null,
+    graph: graph && graph.element,
+    panel: panel && panel.element,
     tape: tape.element,
     rules: rules && rules.element,
     strip: strip.element,
@@ -160,8 +161,8 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
-function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
-  const { title, tape, rules, strip, layers, graph, table, stream } = parts;
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, panel, table, stream } = parts;
   const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
   let columns = 0;
   return () => {
@@ -169,7 +170,7 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "rules"
     if (now === columns) return;
     columns = now;
     const focused = document.activeElement;
-    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table, stream)] : [tape, rules, graph, strip, table, layers, stream];
+    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table, stream)] : [tape, rules, graph, panel, strip, table, layers, stream];
     inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
     if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
   };

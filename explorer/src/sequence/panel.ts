@@ -2,6 +2,7 @@
 
 import type { Buffers, Run } from "../data";
 import type { Store } from "../state";
+import { FormulaPanel } from "./formula";
 import type { SequenceSpec } from "./spec";
 
 export interface SequencePanel {
@@ -13,6 +14,6 @@ export interface SequencePanel {
 }
 
 /** The panel of a run; null: there is none of this kind. */
-export function sequencePanel(_spec: SequenceSpec, _run: Run, _store: Store, _buffers: Buffers): SequencePanel | null {
-  return null;
+export function sequencePanel(spec: SequenceSpec, run: Run, store: Store, _buffers: Buffers): SequencePanel | null {
+  return spec.kind === "logic" ? new FormulaPanel(run, spec, store) : null;
 }

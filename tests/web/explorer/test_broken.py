@@ -1,4 +1,4 @@
-"""Weights that are changed in the page: the first wrong cell and its cause are those of the check, the listing and the file Python's."""
+"""Weights that are changed in the page: the first wrong cell, its cause, the listing and the file are those of Python."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ async ({ data, columns, cases, steps }) => {
   const run = ({ text, word }) => {
     const change = explorer.readChange(broken.right, text);
     const decoder = explorer.changed(broken.right, [change]);
-    const order = { runs: [{ spec: data.runs[0], decoder, right: broken.right, about: broken.about }], word: explorer.wordOf(data.box, word), maxSteps: steps, gates: explorer.gatesOf(data, buffers) };
+    const runs = [{ spec: data.runs[0], decoder, right: broken.right, about: broken.about }];
+    const order = { runs, word: explorer.wordOf(data.box, word), maxSteps: steps, gates: explorer.gatesOf(data, buffers) };
     try {
       const { divergence } = explorer.carriedOut(order, () => {}).runs[0];
-      return divergence && [divergence.position, divergence.column, divergence.expected, divergence.found, divergence.cause];
+      return divergence && ["position", "column", "expected", "found", "cause"].map((name) => divergence[name]);
     } catch (error) {
       return error.message;
     }

@@ -107,7 +107,7 @@ def evaluated_data(
     }
 
 
-def _own(node: Node, places: Mapping[Node, int]) -> dict[str, Any]:
+def _own(node: Node, places: Mapping[Node, int]) -> dict[str, Any]:  # noqa: PLR0911
     """Return what nodes of its class have alone."""
     match node:
         case tl.Text() | tl.Always():
@@ -169,7 +169,7 @@ class _Where:
         return next((n for n, claim in enumerate(self._claims) if _holds(claim, node)), None)
 
     def heads(self, node: Node) -> list[tuple[int, int]]:
-        """Return layer and head, both from 0, of those that look for a node: first the one that brings what it is made of."""
+        """Return layer and head, both from 0, of those that look for a node: first what brings its parts."""
         brought = [(n, claim.head) for n, claim in enumerate(map(bare, self._claims)) if _brings(claim, node)]
         found = [(n, k) for at, head in brought for n, k, claim in self._heads if claim == head and self._in(at, n)]
         found += [(n, k) for n, k, claim in self._heads if _looks_for(claim, node)]

@@ -88,7 +88,7 @@ def evaluated_data(
     }
 
 
-def _own(
+def _own(  # noqa: PLR0911
     node: rasp.Node, nodes: Sequence[rasp.Node], places: Mapping[int, int], alphabet: Sequence[Atom]
 ) -> dict[str, Any]:
     """Return what nodes of its class have alone."""

@@ -152,7 +152,7 @@ var explorer = (() => {
   function quoted(text) {
     const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
     let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    for (const sign2 of text) inside += sign2 === "\\" || sign2 === mark2 ? `\\${sign2}` : escaped(sign2);
     return `${mark2}${inside}${mark2}`;
   }
   function visible(text) {
@@ -160,10 +160,10 @@ var explorer = (() => {
   }
   var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
   var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
-  function escaped(sign) {
-    if (SHORT[sign]) return SHORT[sign];
-    if (!UNPRINTABLE.test(sign)) return sign;
-    const code = sign.codePointAt(0).toString(16);
+  function escaped(sign2) {
+    if (SHORT[sign2]) return SHORT[sign2];
+    if (!UNPRINTABLE.test(sign2)) return sign2;
+    const code = sign2.codePointAt(0).toString(16);
     if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
     return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
   }
@@ -369,7 +369,7 @@ var explorer = (() => {
   // src/data.ts
   var DUE = 0.8;
   async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(text.trim()), (sign2) => sign2.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const buffer = await new Response(stream).arrayBuffer();
     return (place) => column(buffer, place);
@@ -944,7 +944,7 @@ var explorer = (() => {
       known[`x_${name}`] = bits3[places[n]];
     });
     const signs = gate ? gate.operands.map((net) => 2 * bits3[net] - 1) : [];
-    known["mean"] = before ? ANY : signs.reduce((sum2, sign) => sum2 + sign, 0) / signs.length;
+    known["mean"] = before ? ANY : signs.reduce((sum2, sign2) => sum2 + sign2, 0) / signs.length;
     return columns.map((name) => {
       const cell = known[name];
       if (cell === void 0) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
@@ -1024,8 +1024,8 @@ var explorer = (() => {
       ending(stop) {
         const lacking = machine.verdicts.filter((token2) => !stop.includes(token2));
         const early = stop.filter((token2) => !VERDICTS2.includes(token2));
-        const listed = (tokens) => tokens.join(", ") || "empty";
-        return lacking.length || early.length ? { expected: listed(machine.verdicts), found: listed(stop) } : null;
+        const listed2 = (tokens) => tokens.join(", ") || "empty";
+        return lacking.length || early.length ? { expected: listed2(machine.verdicts), found: listed2(stop) } : null;
       }
     };
   }
@@ -1106,8 +1106,8 @@ var explorer = (() => {
     if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
     return wholes(whole2(a), whole2(b));
   }
-  function two(sign, a, b) {
-    if (typeof a === "string" || typeof b === "string") throw refused(sign, a, b);
+  function two(sign2, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign2, a, b);
     return [a, b];
   }
   function floored(a, b) {
@@ -1241,9 +1241,9 @@ var explorer = (() => {
     for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
     return x.length - y.length;
   }
-  function compare(sign, holds) {
+  function compare(sign2, holds) {
     return (a, b) => {
-      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign, a, b);
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign2, a, b);
       return holds(order(a, b));
     };
   }
@@ -2093,16 +2093,16 @@ var explorer = (() => {
   function pointed(text, most, short = false) {
     const [mantissa, power2] = text.split("e");
     const exponent = Number(power2);
-    const sign = mantissa.startsWith("-") ? "-" : "";
+    const sign2 = mantissa.startsWith("-") ? "-" : "";
     let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
     if (exponent < -4 || exponent >= most) {
       const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+      return `${sign2}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
     }
-    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    if (exponent < 0) return `${sign2}0.${"0".repeat(-exponent - 1)}${digits2}`;
     digits2 = digits2.padEnd(exponent + 1, "0");
     const rest = digits2.slice(exponent + 1);
-    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+    return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
   }
 
   // src/live/readout.ts
@@ -2940,8 +2940,8 @@ var explorer = (() => {
   function numberOf(text) {
     const match = NUMBER.exec(text.replace("−", "-"));
     if (!match) return null;
-    const sign = match[0].startsWith("-") ? -1 : 1;
-    const value = match[2] === void 0 ? Number(match[0]) : sign * Number(match[1]) / Number(match[2]);
+    const sign2 = match[0].startsWith("-") ? -1 : 1;
+    const value = match[2] === void 0 ? Number(match[0]) : sign2 * Number(match[1]) / Number(match[2]);
     return Number.isFinite(value) ? value + 0 : null;
   }
   function placesOf([rows, columns], text) {
@@ -3098,7 +3098,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function compare2(a, b) {
     const [x, y] = [[...a], [...b]];
-    const n = x.findIndex((sign, k) => sign !== y[k]);
+    const n = x.findIndex((sign2, k) => sign2 !== y[k]);
     if (n < 0) return x.length - y.length;
     return n >= y.length ? 1 : x[n].codePointAt(0) - y[n].codePointAt(0);
   }
@@ -3367,11 +3367,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function checkSymbols({ name, blank }, alphabet, signs) {
     const known = new Set(alphabet);
-    const first = signs.findIndex((sign) => !known.has(sign));
+    const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
     const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
-    const shown2 = near2.map((sign) => visible(sign) === sign ? sign : "�").join("");
-    const marks = near2.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
+    const shown2 = near2.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
+    const marks = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
     throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
@@ -3429,7 +3429,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
     if (digits2 === void 0) return new TextEncoder().encode(text);
     if (digits2.length % 2) {
-      const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const own = Array.from(text.slice(0, 4), (sign2) => sign2.charCodeAt(0).toString(16).padStart(2, "0")).join("");
       const shown2 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
       const what = `${shown2} has ${counted(digits2.length, "digit")} after 0x`;
       throw new Refused(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
@@ -3656,15 +3656,15 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         this.start,
         this.stop,
         this.back,
-        broken && el("button", { type: "button", class: "small", click: () => broken.invite() }, "break a weight …"),
+        broken && el("button", { type: "button", class: "small invite", click: () => broken.invite() }, "break a weight …"),
         this.bar,
         el("p", { class: "hint", id: "live-hint" }, hint(box)),
         this.status,
         this.error
       );
-      const reason = Rerun.refusal(data);
-      if (reason === null) return;
-      this.element.replaceChildren(el("p", { class: "hint" }, `No other input can be run in this page: ${reason}.`));
+      const reason2 = Rerun.refusal(data);
+      if (reason2 === null) return;
+      this.element.replaceChildren(el("p", { class: "hint" }, `No other input can be run in this page: ${reason2}.`));
     }
     data;
     buffers;
@@ -3915,7 +3915,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     element;
     list = el("ul", {});
     title = el("h2", {});
-    status = el("p", { class: "said-live", role: "status" });
+    status = el("p", { class: "said-changes", role: "status" });
     run;
     draw() {
       const { broken } = this;
@@ -4387,9 +4387,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
     }
     lines() {
-      const { listed, about } = this.broken;
-      if (this.number === 0) return embeddingListing(listed);
-      return this.number > listed.layers.length ? unembeddingListing(listed) : layerListing(listed, about, this.number);
+      const { listed: listed2, about } = this.broken;
+      if (this.number === 0) return embeddingListing(listed2);
+      return this.number > listed2.layers.length ? unembeddingListing(listed2) : layerListing(listed2, about, this.number);
     }
     nodes({ before, text, name, weight }) {
       if (weight === null) return [text];
@@ -4945,7 +4945,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.run = run2;
       this.store = store;
       this.first = first;
-      const button = (sign, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign);
+      const button = (sign2, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign2);
       this.back = button("‹", "the pass before", -1);
       this.on = button("›", "the next pass", 1);
       const what = first === last ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last + 1} are run again and again:`;
@@ -5179,9 +5179,384 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
 
+  // src/sequence/why.ts
+  function listed(positions2) {
+    const runs = [];
+    for (const p of positions2) {
+      const last = runs.at(-1);
+      if (last && last[1] === p - 1) last[1] = p;
+      else runs.push([p, p]);
+    }
+    const texts = runs.map(([from, to]) => from === to ? String(from) : to === from + 1 ? `${from}, ${to}` : `${from}…${to}`);
+    return texts.length > 8 ? `${texts.slice(0, 7).join(", ")}, …` : texts.join(", ");
+  }
+  function sign(node, { nodes }) {
+    const always = (n) => n !== void 0 && nodes[n].operator === "always" && nodes[n].value;
+    switch (node.operator) {
+      case "input":
+        return "in";
+      case "place":
+        return "i";
+      case "text":
+        return "“”";
+      case "always":
+        return node.value ? "⊤" : "⊥";
+      case "choose":
+        return "if";
+      case "one of":
+        return nodes[node.arguments[0]].operator === "input" && node.values.length === 1 ? "Q" : "∈";
+      case "since":
+        return always(node.arguments[0]) ? "once" : "since";
+      case "until":
+        return always(node.arguments[0]) ? "eventually" : "until";
+      case "comparison":
+        return { "<=": "≤", ">=": "≥", "==": "=", "!=": "≠" }[node.relation] ?? node.relation;
+      case "predicate":
+        return node.predicate === "power of 2" ? "2ᵏ" : node.predicate;
+      case "retrieve":
+        return node.choice === "latest" ? "▶" : "◀";
+      default:
+        return { same: "=", not: "¬", and: "∧", or: "∨", previous: "⊖", next: "⊕", "count left": "#←", "count right": "#→", sum: "+" }[node.operator] ?? node.operator;
+    }
+  }
+  function reason(spec, { values, selected: selected3, letters: letters2 }, number3, i) {
+    const { nodes } = spec;
+    const node = nodes[number3];
+    const n = letters2.length;
+    const at = (which, p) => values[which][p - 1];
+    const text = (which, p) => nodes[which].kind === "label" ? `'${shownAtom(at(which, p))}'` : shownAtom(at(which, p));
+    const named = (which) => ({ code: nodes[which].name });
+    const [first, second, third] = node.arguments;
+    const here = (...which) => which.map((each) => [each, i]);
+    const true_ = Boolean(at(number3, i));
+    const truth = (which, p) => at(which, p) ? "true" : "false";
+    const span = (which, positions2) => positions2.map((p) => [which, p]);
+    switch (node.operator) {
+      case "input":
+        return { words: ["the token at ", String(i), " is ", { code: text(number3, i) }], cells: [] };
+      case "place":
+        return { words: [`the position is ${i}`], cells: [] };
+      case "text":
+      case "always":
+        return { words: ["the same at every position"], cells: [] };
+      case "one of":
+        return { words: [named(first), " is ", { code: text(first, i) }, true_ ? ", " : ", not ", node.values.length > 1 ? "one of " : "", { code: node.values.map((value) => `'${value}'`).join(", ") }], cells: here(first) };
+      case "same":
+        return { words: [named(first), " is ", { code: text(first, i) }, " and ", named(second), " is ", { code: text(second, i) }], cells: here(first, second) };
+      case "choose":
+        return { words: [named(first), ` is ${truth(first, i)}, so it is `, named(at(first, i) ? second : third)], cells: here(first, at(first, i) ? second : third) };
+      case "not":
+        return { words: [named(first), ` is ${truth(first, i)}`], cells: here(first) };
+      case "and":
+      case "or": {
+        const decides = node.operator === "or";
+        const deciding = node.arguments.filter((part) => Boolean(at(part, i)) === decides);
+        if (!deciding.length) return { words: [node.operator === "and" ? "all of its parts are true" : "none of its parts is true"], cells: here(...node.arguments) };
+        const words2 = deciding.slice(0, 3).flatMap((part, k) => [k ? " and " : "", named(part)]);
+        const more = deciding.length > 3 ? [` and ${deciding.length - 3} more`] : [];
+        return { words: [...words2, ...more, ` ${deciding.length > 1 ? "are" : "is"} ${decides ? "true" : "false"}`], cells: here(...deciding) };
+      }
+      case "previous":
+        return i === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth(first, i - 1)} at ${i - 1}`], cells: span(first, [i - 1]) };
+      case "next":
+        return i === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i + 1)} at ${i + 1}`], cells: span(first, [i + 1]) };
+      case "since":
+      case "until":
+        return nearest3(node, at, nodes, i, n);
+      case "count left":
+      case "count right": {
+        const range = node.operator === "count left" ? between(1, i) : between(i, n);
+        const there = range.filter((j) => at(first, j));
+        return { words: there.length ? ["of the positions ", listed(range), ", ", named(first), " is true at ", listed(there)] : [named(first), " is true at none of ", listed(range)], cells: span(first, there) };
+      }
+      case "comparison":
+        return { words: [{ code: `${text(first, i)} ${sign(node, spec)} ${text(second, i)}` }, true_ ? "" : " does not hold"], cells: here(first, second) };
+      case "predicate":
+        return { words: [named(first), " is ", { code: text(first, i) }, `, which is ${true_ ? "" : "not "}${predicateSaid(node)}`], cells: here(first) };
+      case "sum": {
+        const terms = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i))}`);
+        const constant = node.constant !== 0 ? [String(node.constant)] : [];
+        return { words: [{ code: `${[...terms, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number3, i)}` }], cells: here(...node.arguments) };
+      }
+      case "retrieve": {
+        const there = selected3[number3][i - 1].flatMap((yes, k) => yes ? [k + 1] : []);
+        const sight = between(1, n).filter((j2) => IN_SIGHT[node.sight](j2, i));
+        const read4 = leaves(node.score);
+        const j = node.choice === "latest" ? there.at(-1) : there[0];
+        const sought = sight.length ? `of the positions in sight, ${listed(sight)}, ` : "no position is in sight, ";
+        if (j === void 0) return { words: [sight.length ? `${sought}none is selected, so it is ` : `${sought}so it is `, named(node.default), ` here`], cells: here(node.default) };
+        const cells2 = [[node.values, j], ...read4.key.map((k) => [k, j]), ...here(...read4.query)];
+        return { words: [sought, `${listed(there)} ${there.length > 1 ? "are" : "is"} selected; the ${node.choice} is ${j}, where `, named(node.values), " is ", { code: text(node.values, j) }], cells: cells2 };
+      }
+      default:
+        return { words: [], cells: [] };
+    }
+  }
+  function nearest3(node, at, nodes, i, n) {
+    const [left, right] = node.arguments;
+    const since = node.operator === "since";
+    const range = since ? between(1, i).reverse() : between(i, n);
+    const free = nodes[left].operator === "always";
+    const broken = range.find((k) => !at(left, k));
+    const reached = range.filter((k) => broken === void 0 || (since ? k > broken : k < broken));
+    const found = reached.find((j) => at(right, j));
+    const [l, r] = [{ code: nodes[left].name }, { code: nodes[right].name }];
+    const which = since ? "latest" : "earliest";
+    const order2 = (positions2) => listed([...positions2].sort((a, b) => a - b));
+    if (found !== void 0) {
+      const way = reached.slice(0, reached.indexOf(found) + 1);
+      const cells3 = [[right, found], ...free ? [] : way.map((k) => [left, k])];
+      return { words: [`the ${which} position where `, r, ` is true is ${found}`, ...free ? [] : [", and ", l, ` is true at ${order2(way)}`]], cells: cells3 };
+    }
+    if (broken === void 0) return { words: [r, ` is true at none of ${order2(range)}`], cells: range.map((j) => [right, j]) };
+    const cells2 = [[left, broken], ...reached.map((j) => [right, j])];
+    if (!reached.length) return { words: [l, " is false here"], cells: cells2 };
+    return { words: [l, ` is false at ${broken}, and `, r, ` is true at none of ${order2(reached)}, ${since ? "behind" : "before"} it`], cells: cells2 };
+  }
+  function predicateSaid({ predicate, modulus, remainder }) {
+    if (predicate === "mod") return modulus === 2 ? remainder ? "odd" : "even" : `${remainder} modulo ${modulus}`;
+    return { prime: "prime", square: "a square", "power of 2": "a power of 2" }[predicate];
+  }
+  function leaves(score) {
+    if ("key" in score) return { key: [score.key], query: [] };
+    if ("query" in score) return { key: [], query: [score.query] };
+    if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
+    const parts2 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts2.flatMap(({ key }) => key), query: parts2.flatMap(({ query }) => query) };
+  }
+
+  // src/sequence/formula.ts
+  var FAR = 12;
+  var FormulaPanel = class {
+    constructor(run2, spec, store) {
+      this.run = run2;
+      this.spec = spec;
+      this.store = store;
+      const { before, after } = spec;
+      const tokens = Array.from({ length: run2.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
+      this.found = evaluate(spec, tokens);
+      this.tree = treeOf(spec);
+      this.heads = run2.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
+      const corner = el("span", { role: "columnheader", class: "formula-node" }, "subformula");
+      this.columns = tokens.map(
+        (token2, p) => el("span", { role: "columnheader", class: "formula-token", "data-position": p + before.length }, el("b", { class: "mono" }, this.shown(token2)), el("span", { class: "index" }, String(p + before.length)))
+      );
+      const header = el("div", { role: "row", class: "formula-row formula-header" }, corner, ...this.columns);
+      const rows = this.tree.map((row, r) => this.treeRow(row, r, tokens.length));
+      this.grid = el("div", { class: "formula-grid", role: "grid", "aria-label": "Every subformula at every position", "aria-rowcount": rows.length + 1, style: `--positions:${tokens.length}` }, header, ...rows);
+      this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
+      this.grid.addEventListener("click", (event) => this.clicked(event));
+      this.grid.addEventListener("keydown", (event) => this.pressed(event));
+      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun}` }, el("h2", {}, `The ${spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+    }
+    run;
+    spec;
+    store;
+    element;
+    found;
+    tree;
+    grid;
+    scroll;
+    why = el("div", { class: "formula-why", "aria-live": "polite" });
+    heads;
+    /** By row and position of the word, from 0. */
+    cells = [];
+    columns = [];
+    labels = [];
+    lit = [];
+    row = 0;
+    followed = -1;
+    /** Keep the chosen column in view when the width has changed. */
+    measure() {
+      this.followed = -1;
+    }
+    draw(position, layer) {
+      const { before, nodes } = this.spec;
+      const p = Math.max(0, Math.min(position - before.length, this.columns.length - 1));
+      const outside2 = position < before.length || position - before.length >= this.columns.length;
+      const { node } = this.tree[this.row];
+      this.mark(p, outside2, layer);
+      const { words: words2, cells: cells2 } = reason(this.spec, this.found, node, p + 1);
+      for (const [which, at] of outside2 ? [] : cells2) this.light(which, at - 1, "reads");
+      const heads = outside2 ? [] : nodes[node].heads.map((place) => this.looked(place, p + before.length));
+      for (const { hue, attended } of heads.slice(0, 1))
+        for (const j of attended.length > FAR ? [] : attended) {
+          const column3 = this.columns[j - before.length];
+          if (column3) this.add(column3, `seen ${hue}`);
+        }
+      this.why.replaceChildren(...outside2 ? this.ends(position) : this.said(node, p, words2, heads));
+      this.follow(p);
+    }
+    // ── what is drawn once ──
+    treeRow({ node, depth, again }, r, n) {
+      const spec = this.spec.nodes[node];
+      const named = spec.variable || spec.name;
+      const title = again ? `${spec.text}: the same part as above` : spec.variable ? `${spec.variable} = ${spec.text}` : spec.text;
+      const label2 = el(
+        "span",
+        { role: "rowheader", class: `formula-node${again ? " again" : ""}`, title },
+        ...Array.from({ length: depth }, () => el("i", { class: "guide", "aria-hidden": "true" })),
+        el("span", { class: "operator" }, sign(spec, this.spec)),
+        el("span", { class: `mono formula-text${spec.variable ? " defined" : ""}` }, named)
+      );
+      this.labels.push(label2);
+      this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
+      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2 }, label2, ...this.cells.at(-1));
+    }
+    cell(node, { kind: kind2 }, row, p) {
+      const text = this.found.texts[node][p];
+      const wrong = this.wrong(node, p);
+      const at = p + this.spec.before.length;
+      const look = kind2 === "bit" ? text === "T" ? "yes" : "no" : kind2;
+      const said = wrong === null ? null : `the weights say ${wrong}, the evaluator ${text}`;
+      return el(
+        "span",
+        { role: "gridcell", class: `formula-cell mono ${look}${wrong === null ? "" : " bad"}`, tabindex: -1, "data-row": row, "data-position": at, title: said, "aria-label": said && `${text}: ${said}` },
+        this.shown(text),
+        wrong === null ? null : el("span", { class: "due" }, `✗ ${wrong}`)
+      );
+    }
+    /** What the weights answer instead of a value; null where that is right, or where they do not answer it. */
+    wrong(node, p) {
+      const { outputs, before } = this.spec;
+      const k = outputs.findIndex((output) => output.node === node);
+      const heading = this.run.spec.columns[k + 1];
+      if (k < 0 || !heading) return null;
+      const i = p + before.length;
+      const value = this.found.values[node][p];
+      const right = heading.number && typeof value !== "string" ? this.run.rows.number(heading.name, i) === nearest(value) : this.run.rows.text(heading.name, i) === this.shown(this.found.texts[node][p]);
+      return right ? null : this.run.rows.cell(heading.name, i);
+    }
+    summary() {
+      const { tree, columns, cells: cells2 } = this;
+      const bad = cells2.flat().filter((cell) => cell.classList.contains("bad")).length;
+      const size = `${new Set(tree.map(({ node }) => node)).size} parts × ${columns.length} positions`;
+      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}, as the evaluator says`;
+    }
+    /** A text as tables show it. */
+    shown(text) {
+      const { shown: shown2 } = this.run.spec.live;
+      return Object.hasOwn(shown2, text) ? shown2[text] : text;
+    }
+    /** The token at a position of the run, as the alphabet has it. */
+    fed(i) {
+      const token2 = this.run.rows.fed(i);
+      return this.spec.alphabet.find((letter) => this.shown(letter) === token2) ?? token2;
+    }
+    // ── what is drawn at every step ──
+    mark(p, outside2, layer) {
+      for (const element of this.lit) element.className = element.dataset["plain"];
+      this.lit = [];
+      const focused = this.grid.querySelector("[tabindex='0']");
+      if (focused) set(focused, { tabindex: -1, "aria-selected": null });
+      if (outside2) return;
+      this.add(this.columns[p], "now");
+      for (const row of this.cells) this.add(row[p], "now");
+      this.add(this.labels[this.row], "chosen");
+      this.tree.forEach(({ node }, r) => {
+        if (this.spec.nodes[node].heads.some(([each]) => each === layer)) this.add(this.labels[r], "of-layer");
+      });
+      const chosen = this.cells[this.row][p];
+      this.add(chosen, "chosen");
+      set(chosen, { tabindex: 0, "aria-selected": "true" });
+      if (this.grid.contains(document.activeElement)) chosen.focus({ preventScroll: true });
+    }
+    light(node, p, how) {
+      this.tree.forEach((row, r) => {
+        if (row.node === node) this.add(this.cells[r][p], how);
+      });
+    }
+    add(element, how) {
+      element.dataset["plain"] ??= element.className;
+      element.className += ` ${how}`;
+      this.lit.push(element);
+    }
+    /** Where a head looks from a position of the run. */
+    looked([layer, head], i) {
+      const look = this.run.look(layer, head, i);
+      const attended = look.uniform ? Array.from({ length: look.count }, (_, k) => look.winner + k) : look.sharers;
+      return { label: `${layer + 1}.${head + 1}`, hue: `hue${Math.max(0, this.heads.indexOf(`${layer} ${head}`)) % 7}`, attended, layer };
+    }
+    said(node, p, words2, heads) {
+      const { name, text, variable, kind: kind2 } = this.spec.nodes[node];
+      const at = p + this.spec.before.length;
+      const wrong = this.wrong(node, p);
+      const value = this.found.texts[node][p];
+      const said = kind2 === "bit" ? value === "T" ? "true" : "false" : this.shown(value);
+      const code = (text2) => el("code", {}, this.shown(text2));
+      const first = el("p", { class: "story" }, code(variable || name), ` is `, el("b", {}, said), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code(word.code)), ".");
+      const looks3 = heads.map(
+        ({ label: label2, hue, attended }) => el("p", { class: `look ${hue}` }, el("b", { class: "tag" }, label2), el("span", {}, `the head looks at ${attended.length > 1 ? "positions" : "position"} `, el("b", { class: "where" }, listed(attended))))
+      );
+      const whole3 = text !== name && text !== variable ? el("p", { class: "meaning mono" }, variable ? `${variable} = ${text}` : text) : null;
+      const bad = wrong === null ? null : el("p", { class: "bad" }, `✗ The weights say ${wrong} here.`);
+      return [first, bad, ...looks3, whole3].filter((part) => part !== null);
+    }
+    ends(position) {
+      const token2 = this.run.rows.fed(position);
+      return [el("p", { class: "story" }, `Position ${position} is ${token2}, outside the word: choose a position of the word to see why a part is true or false there.`)];
+    }
+    follow(p) {
+      if (p === this.followed) return;
+      this.followed = p;
+      const [column3, label2] = [this.columns[p], this.labels[0]];
+      const [left, right] = [column3.offsetLeft - label2.offsetWidth, column3.offsetLeft + column3.offsetWidth];
+      const { scrollLeft, clientWidth } = this.scroll;
+      if (left < scrollLeft) this.scroll.scrollLeft = left;
+      else if (right > scrollLeft + clientWidth) this.scroll.scrollLeft = right - clientWidth;
+    }
+    // ── what is chosen ──
+    clicked({ target }) {
+      const cell = target.closest("[data-position]");
+      if (cell) this.choose(Number(cell.dataset["row"] ?? this.row), Number(cell.dataset["position"]));
+    }
+    /** Choose a cell: the position, and the layer of the head that computes it. */
+    choose(row, i, layer = true) {
+      this.row = row;
+      const { heads } = this.spec.nodes[this.tree[row].node];
+      this.store.set({ i, playing: false, ...layer && heads[0] ? { layer: heads[0][0] } : {} });
+    }
+    pressed(event) {
+      const cell = event.target.closest("[data-row]");
+      if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
+      const [row, p] = [Number(cell.dataset["row"]), Number(cell.dataset["position"]) - this.spec.before.length];
+      const [rows, positions2] = [this.tree.length - 1, this.columns.length - 1];
+      const places = {
+        ArrowLeft: [row, p - 1],
+        ArrowRight: [row, p + 1],
+        ArrowUp: [row - 1, p],
+        ArrowDown: [row + 1, p],
+        Home: [row, 0],
+        End: [row, positions2],
+        Enter: [row, p],
+        " ": [row, p]
+      };
+      const place = places[event.key];
+      if (!place) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const [r, q] = [Math.max(0, Math.min(rows, place[0])), Math.max(0, Math.min(positions2, place[1]))];
+      this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
+    }
+  };
+  function treeOf({ nodes, root: root2 }) {
+    const rows = [];
+    const met = /* @__PURE__ */ new Set();
+    const waiting = [[root2, 0]];
+    while (waiting.length) {
+      const [node, depth] = waiting.pop();
+      const parts2 = [...new Set(nodes[node].arguments)].filter((part) => nodes[part].operator !== "always" && nodes[part].operator !== "text" && nodes[part].operator !== "input");
+      const again = met.has(node) && parts2.length > 0;
+      met.add(node);
+      rows.push({ node, depth, again });
+      if (!again) waiting.push(...parts2.reverse().map((part) => [part, depth + 1]));
+    }
+    return rows;
+  }
+
   // src/sequence/panel.ts
-  function sequencePanel(_spec, _run, _store, _buffers) {
-    return null;
+  function sequencePanel(spec, run2, store, _buffers) {
+    return spec.kind === "logic" ? new FormulaPanel(run2, spec, store) : null;
   }
 
   // src/state.ts
@@ -5705,14 +6080,15 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
     const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
-    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing && !panel ? new Picture(drawing, buffers, redraw) : null;
+    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
     if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
-      graph: (panel ?? graph)?.element ?? null,
+      graph: graph && graph.element,
+      panel: panel && panel.element,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -5741,7 +6117,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
   function arranged(inside, parts2) {
-    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts2;
+    const { title, tape, rules, strip, layers, graph, panel, table: table2, stream } = parts2;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -5749,7 +6125,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
+      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, panel, strip, table2, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };

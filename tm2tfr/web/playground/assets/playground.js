@@ -12668,12 +12668,12 @@
     } else {
       let top2 = visualStart ? drawForLine(range2.from, null, visualStart) : drawForWidget(startBlock, false);
       let bottom = visualEnd ? drawForLine(null, range2.to, visualEnd) : drawForWidget(endBlock, true);
-      let between = [];
+      let between2 = [];
       if ((visualStart || startBlock).to < (visualEnd || endBlock).from - (visualStart && visualEnd ? 1 : 0) || startBlock.widgetLineBreaks > 1 && top2.bottom + view2.defaultLineHeight / 2 < bottom.top)
-        between.push(piece(leftSide, top2.bottom, rightSide, bottom.top));
+        between2.push(piece(leftSide, top2.bottom, rightSide, bottom.top));
       else if (top2.bottom < bottom.top && view2.elementAtHeight((top2.bottom + bottom.top) / 2).type == BlockType.Text)
         top2.bottom = bottom.top = (top2.bottom + bottom.top) / 2;
-      return pieces(top2).concat(between).concat(pieces(bottom));
+      return pieces(top2).concat(between2).concat(pieces(bottom));
     }
     function piece(left, top2, right, bottom) {
       return new RectangleMarker(className, left - base2.left, top2 - base2.top, Math.max(0, right - left), bottom - top2);
@@ -19796,10 +19796,10 @@
     }
   };
   var LintState = class _LintState {
-    constructor(diagnostics, panel, selected2) {
+    constructor(diagnostics, panel, selected3) {
       this.diagnostics = diagnostics;
       this.panel = panel;
-      this.selected = selected2;
+      this.selected = selected3;
     }
     static init(diagnostics, panel, state) {
       let diagnosticFilter = state.facet(lintConfig).markerFilter;
@@ -19922,14 +19922,14 @@
     },
     update(value, tr) {
       if (tr.docChanged && value.diagnostics.size) {
-        let mapped = value.diagnostics.map(tr.changes), selected2 = null, panel = value.panel;
+        let mapped = value.diagnostics.map(tr.changes), selected3 = null, panel = value.panel;
         if (value.selected) {
           let selPos = tr.changes.mapPos(value.selected.from, 1);
-          selected2 = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
+          selected3 = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
         }
         if (!mapped.size && panel && tr.state.facet(lintConfig).autoPanel)
           panel = null;
-        value = new LintState(mapped, panel, selected2);
+        value = new LintState(mapped, panel, selected3);
       }
       for (let effect of tr.effects) {
         if (effect.is(setDiagnosticsEffect)) {
@@ -20172,16 +20172,16 @@
       this.update();
     }
     get selectedIndex() {
-      let selected2 = this.view.state.field(lintState).selected;
-      if (!selected2)
+      let selected3 = this.view.state.field(lintState).selected;
+      if (!selected3)
         return -1;
       for (let i2 = 0; i2 < this.items.length; i2++)
-        if (this.items[i2].diagnostic == selected2.diagnostic)
+        if (this.items[i2].diagnostic == selected3.diagnostic)
           return i2;
       return -1;
     }
     update() {
-      let { diagnostics, selected: selected2 } = this.view.state.field(lintState);
+      let { diagnostics, selected: selected3 } = this.view.state.field(lintState);
       let i2 = 0, needsSync = false, newSelectedItem = null;
       let seen = /* @__PURE__ */ new Set();
       diagnostics.between(0, this.view.state.doc.length, (_start, _end, { spec }) => {
@@ -20206,7 +20206,7 @@
               needsSync = true;
             }
           }
-          if (selected2 && item.diagnostic == selected2.diagnostic) {
+          if (selected3 && item.diagnostic == selected3.diagnostic) {
             if (!item.dom.hasAttribute("aria-selected")) {
               item.dom.setAttribute("aria-selected", "true");
               newSelectedItem = item;
@@ -20545,9 +20545,9 @@
   var lintExtensions = [
     lintState,
     /* @__PURE__ */ EditorView.decorations.compute([lintState], (state) => {
-      let { selected: selected2, panel } = state.field(lintState);
-      return !selected2 || !panel || selected2.from == selected2.to ? Decoration.none : Decoration.set([
-        activeMark.range(selected2.from, selected2.to)
+      let { selected: selected3, panel } = state.field(lintState);
+      return !selected3 || !panel || selected3.from == selected3.to ? Decoration.none : Decoration.set([
+        activeMark.range(selected3.from, selected3.to)
       ]);
     }),
     lintHover,
@@ -20864,16 +20864,16 @@
         return;
       }
       let startLine = state.doc.lineAt(state.selection.main.head);
-      let [, sign, ln, cl, percent] = match;
+      let [, sign2, ln, cl, percent] = match;
       let col = cl ? +cl.slice(1) : 0;
       let line2 = ln ? +ln : startLine.number;
       if (ln && percent) {
         let pc = line2 / 100;
-        if (sign)
-          pc = pc * (sign == "-" ? -1 : 1) + startLine.number / state.doc.lines;
+        if (sign2)
+          pc = pc * (sign2 == "-" ? -1 : 1) + startLine.number / state.doc.lines;
         line2 = Math.round(state.doc.lines * pc);
-      } else if (ln && sign) {
-        line2 = line2 * (sign == "-" ? -1 : 1) + startLine.number;
+      } else if (ln && sign2) {
+        line2 = line2 * (sign2 == "-" ? -1 : 1) + startLine.number;
       }
       let docLine = state.doc.line(Math.max(1, Math.min(state.doc.lines, line2)));
       let selection = EditorSelection.cursor(docLine.from + Math.max(0, Math.min(col, docLine.length)));
@@ -21287,8 +21287,8 @@
         while (i2 < l - 1 && to > ranges[i2 + 1].from - 2 * 250)
           to = ranges[++i2].to;
         query.highlight(view2.state, from, to, (from2, to2) => {
-          let selected2 = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
-          builder.add(from2, to2, selected2 ? selectedMatchMark : matchMark);
+          let selected3 = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
+          builder.add(from2, to2, selected3 ? selectedMatchMark : matchMark);
         });
       }
       return builder.finish();
@@ -24259,7 +24259,7 @@
     let text;
     try {
       const signs = atob(hash.slice("#source=".length).replaceAll("-", "+").replaceAll("_", "/"));
-      const packed = Uint8Array.from(signs, (sign) => sign.charCodeAt(0));
+      const packed = Uint8Array.from(signs, (sign2) => sign2.charCodeAt(0));
       const bytes = await bytesOf(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw")));
       text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     } catch (error) {
@@ -24422,7 +24422,7 @@
   function quoted(text) {
     const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
     let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    for (const sign2 of text) inside += sign2 === "\\" || sign2 === mark2 ? `\\${sign2}` : escaped(sign2);
     return `${mark2}${inside}${mark2}`;
   }
   function visible(text) {
@@ -24430,10 +24430,10 @@
   }
   var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
   var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
-  function escaped(sign) {
-    if (SHORT[sign]) return SHORT[sign];
-    if (!UNPRINTABLE.test(sign)) return sign;
-    const code2 = sign.codePointAt(0).toString(16);
+  function escaped(sign2) {
+    if (SHORT[sign2]) return SHORT[sign2];
+    if (!UNPRINTABLE.test(sign2)) return sign2;
+    const code2 = sign2.codePointAt(0).toString(16);
     if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
     return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
   }
@@ -24446,7 +24446,7 @@
   // src/data.ts
   var DUE = 0.8;
   async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(text.trim()), (sign2) => sign2.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const buffer = await new Response(stream).arrayBuffer();
     return (place) => column(buffer, place);
@@ -24822,6 +24822,11 @@
   };
   var MOST_BITS = 1 << 16;
   var MOST_LETTERS = 1 << 20;
+  function atomOf(spec) {
+    if (typeof spec === "number") return BigInt(spec);
+    if (typeof spec !== "object") return spec;
+    return "whole" in spec ? BigInt(spec.whole) : new Fraction(BigInt(spec.over[0]), BigInt(spec.over[1]));
+  }
   function gcd(a, b) {
     while (b) [a, b] = [b, a % b];
     return a || 1n;
@@ -24831,6 +24836,9 @@
     if (typeof value === "boolean") return value ? "T" : "F";
     if (typeof value === "bigint") return String(value);
     return value.under === 1n ? String(value.over) : `${value.over}/${value.under}`;
+  }
+  function shownValue(value, numeric) {
+    return numeric && typeof value === "boolean" ? String(Number(value)) : shownAtom(value);
   }
   function shown2(value) {
     if (typeof value === "string") return `"${value}"`;
@@ -24865,8 +24873,8 @@
     if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
     return wholes(whole2(a), whole2(b));
   }
-  function two(sign, a, b) {
-    if (typeof a === "string" || typeof b === "string") throw refused(sign, a, b);
+  function two(sign2, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign2, a, b);
     return [a, b];
   }
   function floored(a, b) {
@@ -24898,6 +24906,12 @@
     let count2 = 0;
     for (const _ of text) count2++;
     return count2;
+  }
+  function mean(values) {
+    let sum = 0n;
+    for (const value of values) sum = plus(sum, value);
+    const { over, under } = fraction(sum);
+    return new Fraction(over, under * BigInt(values.length));
   }
   function plus(a, b) {
     return exactly(a, b, (x, y) => x + y, (x, y) => new Fraction(x.over * y.under + y.over * x.under, x.under * y.under));
@@ -24951,10 +24965,37 @@
     if (twice === a.under) return below % 2n === 0n ? below : below + 1n;
     return twice < a.under ? below : below + 1n;
   }
+  function nearest(value) {
+    if (!(value instanceof Fraction)) return Number(whole2(value));
+    const { under } = value;
+    const over = absolute(value.over);
+    if (!over) return 0;
+    const shift2 = BigInt(Math.max(0, 66 - bits(over) + bits(under)));
+    const scaled = over << shift2;
+    const quotient = scaled / under;
+    const sticky = scaled % under ? quotient | 1n : quotient;
+    const size = shift2 > 1000n ? tiny(sticky, shift2) : Number(sticky) / 2 ** Number(shift2);
+    return value.over < 0n ? -size : size;
+  }
+  function tiny(number4, shift2) {
+    const spare = BigInt(Math.max(0, Number(shift2) - 1074));
+    const kept2 = number4 >> spare;
+    const half = spare ? number4 >> spare - 1n & 1n : 0n;
+    const rest = spare > 1n ? number4 & (1n << spare - 1n) - 1n : 0n;
+    const up = half && (rest || kept2 & 1n) ? 1n : 0n;
+    const fits = bits(number4) - Number(shift2) > -1022;
+    if (fits) return Number(number4) / 2 ** 1e3 / 2 ** (Number(shift2) - 1e3);
+    return Number(kept2 + up) * 2 ** -1074;
+  }
   function equal(a, b) {
     if (typeof a === "string" || typeof b === "string") return a === b;
     const [x, y] = [fraction(a), fraction(b)];
     return x.over === y.over && x.under === y.under;
+  }
+  function keyOf(value) {
+    if (typeof value === "string") return `"${value}`;
+    const { over, under } = fraction(value);
+    return `${over}/${under}`;
   }
   function order(a, b) {
     if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
@@ -24967,9 +25008,9 @@
     for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
     return x.length - y.length;
   }
-  function compare2(sign, holds) {
+  function compare2(sign2, holds) {
     return (a, b) => {
-      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign, a, b);
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign2, a, b);
       return holds(order(a, b));
     };
   }
@@ -25039,6 +25080,307 @@
     or: (a, b) => truthy(a) || truthy(b)
   };
   var RELATIONS = { ...BINARY, "!=": (a, b) => !equal(a, b) };
+  function oneType(values) {
+    return values.every((value) => typeof value === "string" === (typeof values[0] === "string"));
+  }
+  function averaged(values) {
+    return !values.some((value) => typeof value === "string") && !values.every((value) => typeof value === "boolean");
+  }
+
+  // src/live/truth/logic.ts
+  var RELATIONS2 = {
+    "<=": (left, right) => left <= right,
+    "<": (left, right) => left < right,
+    ">=": (left, right) => left >= right,
+    ">": (left, right) => left > right,
+    "==": (left, right) => left === right,
+    "!=": (left, right) => left !== right
+  };
+  var IN_SIGHT = {
+    "<=": (j, i2) => j <= i2,
+    "<": (j, i2) => j < i2,
+    ">=": (j, i2) => j >= i2,
+    ">": (j, i2) => j > i2,
+    any: () => true
+  };
+  function evaluatedLogic({ nodes, alphabet }, letters2) {
+    const n = letters2.length;
+    if (!n) throw new Refused2("the word is empty: formulas and programs are defined on at least one token");
+    const values = [];
+    const at = (node, i2) => values[node][i2 - 1];
+    const positions = letters2.map((_, k) => k + 1);
+    const selected3 = [];
+    nodes.forEach((node, number4) => {
+      const matrix = node.operator === "retrieve" ? positions.map((i2) => positions.map((j) => IN_SIGHT[node.sight](j, i2) && selects(node.score, at, i2, j))) : null;
+      selected3.push(matrix);
+      values[number4] = positions.map((i2) => node.operator === "input" ? alphabet[letters2[i2 - 1]] : matrix ? retrieved(node, at, i2, matrix[i2 - 1]) : defined(node, at, i2, n));
+    });
+    return { values, selected: selected3 };
+  }
+  function selects(score, at, i2, j) {
+    if ("key" in score) return Boolean(at(score.key, j));
+    if ("query" in score) return Boolean(at(score.query, i2));
+    if ("equal" in score) return at(score.equal[0], j) === at(score.equal[1], i2);
+    if ("all" in score) return score.all.every((part) => selects(part, at, i2, j));
+    if ("any" in score) return score.any.some((part) => selects(part, at, i2, j));
+    return !selects(score.not, at, i2, j);
+  }
+  function retrieved({ choice, values, default: otherwise }, at, i2, row) {
+    const j = (choice === "latest" ? row.lastIndexOf(true) : row.indexOf(true)) + 1;
+    return j ? at(values, j) : at(otherwise, i2);
+  }
+  function defined(node, at, i2, n) {
+    const [first, second, third] = node.arguments;
+    const count2 = (from, to) => between(from, to).filter((j) => at(first, j)).length;
+    switch (node.operator) {
+      case "place":
+        return BigInt(i2);
+      case "text":
+      case "always":
+        return node.value;
+      case "choose":
+        return at(first, i2) ? at(second, i2) : at(third, i2);
+      case "one of":
+        return node.values.includes(at(first, i2));
+      case "same":
+        return at(first, i2) === at(second, i2);
+      case "not":
+        return !at(first, i2);
+      case "and":
+        return node.arguments.every((part) => at(part, i2));
+      case "or":
+        return node.arguments.some((part) => at(part, i2));
+      case "previous":
+        return i2 > 1 && Boolean(at(first, i2 - 1));
+      case "next":
+        return i2 < n && Boolean(at(first, i2 + 1));
+      case "since":
+        return between(1, i2).some((j) => at(second, j) && between(j, i2).every((k) => at(first, k)));
+      case "until":
+        return between(i2, n).some((j) => at(second, j) && between(i2, j).every((k) => at(first, k)));
+      case "count left":
+        return BigInt(count2(1, i2));
+      case "count right":
+        return BigInt(count2(i2, n));
+      case "comparison":
+        return RELATIONS2[node.relation](at(first, i2), at(second, i2));
+      case "predicate":
+        return satisfied(node, at(first, i2));
+      case "sum":
+        return node.arguments.reduce((sum, term, k) => sum + atomOf(node.factors[k]) * BigInt(at(term, i2)), atomOf(node.constant));
+      default:
+        throw new Error(`${node.operator} is not a node of a formula`);
+    }
+  }
+  function satisfied({ predicate, modulus, remainder }, t2) {
+    if (predicate === "mod") return (t2 % BigInt(modulus) + BigInt(modulus)) % BigInt(modulus) === BigInt(remainder);
+    if (predicate === "power of 2") return t2 > 0n && (t2 & t2 - 1n) === 0n;
+    if (predicate === "square") {
+      for (let d = 0n; d * d <= t2; d++) if (d * d === t2) return true;
+      return false;
+    }
+    for (let d = 2n; d < t2; d++) if (t2 % d === 0n) return false;
+    return t2 >= 2n;
+  }
+  function between(from, to) {
+    return Array.from({ length: Math.max(0, to - from + 1) }, (_, k) => from + k);
+  }
+
+  // src/live/truth/rasp.ts
+  var MOST_PASSES = 1e4;
+  var Undefined = class extends Refused2 {
+  };
+  var Missing = class extends Error {
+  };
+  function interpreted({ nodes, tokens }, letters2, passes) {
+    if (!letters2.length) throw new Refused2("the input is empty: RASP programs are defined on at least one token");
+    const steps = nodes.map(stepOf);
+    const done = [];
+    const undefinedAt = (n, why) => {
+      const { at, variable } = nodes[n];
+      const position = failing(steps[n], nodes[n], done, letters2);
+      const place = at ? `line ${at[0]}, column ${at[1]}: ` : "";
+      const there = position === null ? "" : ` at position ${position}`;
+      const named = variable ? `${quoted(variable)} is undefined` : "a value is undefined";
+      const input = quoted(shownWord(letters2.map((letter) => atomOf(tokens[letter]))));
+      return new Undefined(`${place}${named} on the input ${input}${there}: ${why}: use another input, or define the value there`);
+    };
+    const made = (n, words2 = "") => {
+      const node = nodes[n];
+      try {
+        done[n] = node.operator === "repeat" ? repeated(n, node) : steps[n](done, letters2);
+      } catch (error) {
+        if (error instanceof ValueRefused) throw undefinedAt(n, words2 + error.message);
+        throw error;
+      }
+    };
+    const repeated = (n, { states, nexts, times: times3, until, again }) => {
+      const seen = /* @__PURE__ */ new Set();
+      let number4 = 1;
+      while (number4 !== passes.get(n) && number4 !== times3 && !ends(until === null ? null : done[until])) {
+        const handed = nexts.map((next) => done[next]);
+        const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
+        if (times3 === null && (seen.has(key) || number4 === MOST_PASSES)) {
+          const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES)} passes are made`;
+          throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
+        }
+        seen.add(key);
+        states.forEach((state, k) => done[state] = handed[k]);
+        number4++;
+        for (const each of again) made(each, `in pass ${number4} of its loop `);
+      }
+      return number4;
+    };
+    for (let n = 0; n < nodes.length; n++) made(n);
+    return done;
+  }
+  function ends(condition) {
+    const wrong = condition?.find((value) => typeof value !== "boolean");
+    if (wrong !== void 0) throw new ValueRefused(`the condition of a loop is true or false, not ${shown2(wrong)}`);
+    return condition !== null && condition.every(Boolean);
+  }
+  function failing(step, { operator: operator2 }, done, letters2) {
+    if (operator2 === "repeat") return null;
+    for (let position = 0; position < letters2.length; position++) {
+      const part = done.map((row) => typeof row === "number" ? row : row.slice(position, position + 1));
+      try {
+        step(part, letters2.slice(position, position + 1));
+      } catch (error) {
+        if (error instanceof ValueRefused) return position;
+        if (error instanceof Missing) return null;
+        throw error;
+      }
+    }
+    return null;
+  }
+  function shownWord(tokens) {
+    const single = tokens.every((token3) => typeof token3 === "string" && [...token3].length === 1);
+    return single ? tokens.join("") : `[${tokens.map(shown2).join(", ")}]`;
+  }
+  function stepOf(node) {
+    const values = (n) => (done) => done[node.arguments[n]];
+    switch (node.operator) {
+      case "tokens": {
+        const known = node.values.map((value) => typeof value === "object" && "refused" in value ? value.refused : { value: atomOf(value) });
+        return (_, letters2) => sequence(
+          letters2.map((letter) => {
+            const found = known[letter];
+            if (typeof found === "string") throw new ValueRefused(found);
+            return found.value;
+          })
+        );
+      }
+      case "indices":
+        return (_, letters2) => letters2.map((_2, i2) => BigInt(i2));
+      case "constant": {
+        const value = atomOf(node.value);
+        return (_, letters2) => letters2.map(() => value);
+      }
+      case "elementwise":
+        return elementwise(node, node.arguments.map((_, n) => values(n)));
+      case "select":
+        return selected2(RELATIONS[node.relation], values(0), values(1));
+      case "combined":
+        return combined(node);
+      case "aggregate":
+        return aggregated(node);
+      case "state":
+        return values(0);
+      case "looped":
+        return values(1);
+      default:
+        return () => 1;
+    }
+  }
+  function sequence(values) {
+    if (oneType(values)) return values;
+    const text = values.find((value) => typeof value === "string");
+    const other = values.find((value) => typeof value !== "string");
+    throw new ValueRefused(`a sequence cannot have both texts and other values, here ${shown2(text)} and ${shown2(other)}`);
+  }
+  function elementwise(node, of) {
+    const name2 = node.function;
+    if (name2 === "in" || name2 === "table") {
+      const known = /* @__PURE__ */ new Map();
+      for (const [key, value] of node.entries) known.set(keyOf(atomOf(key)), atomOf(value));
+      if (name2 === "in") return (done) => of[0](done).map((value) => known.has(keyOf(value)));
+      return (done) => {
+        const missing = of[0](done).find((value) => !known.has(keyOf(value)));
+        if (missing !== void 0) throw new ValueRefused(`there is no entry for ${shown2(missing)}`);
+        return sequence(of[0](done).map((value) => known.get(keyOf(value))));
+      };
+    }
+    if (name2 === "if") {
+      return (done) => {
+        const [then, condition, other] = of.map((each) => each(done));
+        return sequence(then.map((value, i2) => truthy(condition[i2]) ? value : other[i2]));
+      };
+    }
+    if (of.length === 1) return (done) => of[0](done).map(UNARY[name2]);
+    const binary = BINARY[name2];
+    return (done) => {
+      const right = of[1](done);
+      return of[0](done).map((value, i2) => binary(value, right[i2]));
+    };
+  }
+  function selected2(relation, key, query) {
+    return (done) => {
+      const made = /* @__PURE__ */ new Map();
+      return query(done).map((asked) => {
+        const name2 = keyOf(asked);
+        if (!made.has(name2)) made.set(name2, key(done).map((value) => relation(value, asked)));
+        return made.get(name2);
+      });
+    };
+  }
+  function combined(node) {
+    const [left, right] = node.arguments;
+    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry2) => !entry2));
+    const both = node.function === "and" ? (a, b) => a && b : (a, b) => a || b;
+    return (done) => {
+      const other = done[right];
+      return done[left].map((row, i2) => row.map((entry2, j) => both(entry2, other[i2][j])));
+    };
+  }
+  function aggregated(node) {
+    const [selector, values] = node.arguments;
+    const otherwise = atomOf(node.default);
+    return (done) => {
+      const candidates = done[values];
+      const taken = (row, query) => {
+        const places = row.flatMap((entry2, j) => entry2 ? [j] : []);
+        if (!places.length) return otherwise;
+        if (places.length > 1 && !averaged(candidates)) {
+          const what = typeof candidates[0] === "string" ? "texts" : "truth values";
+          throw new ValueRefused(`position ${query} selects ${counted(places.length, "position")}, and ${what} have no mean`);
+        }
+        const found = places.flatMap((j) => j < candidates.length ? [candidates[j]] : []);
+        if (places.length === 1 && !found.length) throw new Missing();
+        return places.length === 1 ? found[0] : mean(found);
+      };
+      return sequence(done[selector].map(taken));
+    };
+  }
+
+  // src/live/truth/sequence.ts
+  function evaluate(spec, tokens, passes = /* @__PURE__ */ new Map()) {
+    const letters2 = tokens.map((token3, i2) => {
+      const letter = spec.alphabet.indexOf(token3);
+      if (letter < 0) throw new Refused2(`${visible(spec.name)}: token ${i2} of the input, ${quoted(token3)}, is not in the alphabet: use ${spec.alphabet.map(visible).join(", ")}`);
+      return letter;
+    });
+    const texts = (values2) => values2.map((row, n) => row.map((value) => shownValue(value, spec.nodes[n].numeric)));
+    if (spec.kind === "logic") {
+      const { values: values2, selected: selected4 } = evaluatedLogic(spec, letters2);
+      return { letters: letters2, values: values2, selected: selected4, texts: texts(values2), passes: /* @__PURE__ */ new Map() };
+    }
+    const rows = interpreted(spec, letters2, passes);
+    const kinds = spec.nodes.map(({ kind: kind2 }) => kind2);
+    const values = rows.map((row, n) => kinds[n] === "sop" ? row : []);
+    const selected3 = rows.map((row, n) => kinds[n] === "selector" ? row : null);
+    const made = rows.flatMap((row, n) => kinds[n] === "loop" ? [[n, row]] : []);
+    return { letters: letters2, values, selected: selected3, texts: texts(values), passes: new Map(made) };
+  }
 
   // src/live/document.ts
   function shelved(columns, { at }) {
@@ -25063,16 +25405,16 @@
   function pointed(text, most, short = false) {
     const [mantissa, power2] = text.split("e");
     const exponent = Number(power2);
-    const sign = mantissa.startsWith("-") ? "-" : "";
+    const sign2 = mantissa.startsWith("-") ? "-" : "";
     let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
     if (exponent < -4 || exponent >= most) {
       const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+      return `${sign2}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
     }
-    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    if (exponent < 0) return `${sign2}0.${"0".repeat(-exponent - 1)}${digits2}`;
     digits2 = digits2.padEnd(exponent + 1, "0");
     const rest = digits2.slice(exponent + 1);
-    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+    return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
   }
 
   // src/broken/cause.ts
@@ -25305,8 +25647,8 @@
   function numberOf(text) {
     const match = NUMBER.exec(text.replace("−", "-"));
     if (!match) return null;
-    const sign = match[0].startsWith("-") ? -1 : 1;
-    const value = match[2] === void 0 ? Number(match[0]) : sign * Number(match[1]) / Number(match[2]);
+    const sign2 = match[0].startsWith("-") ? -1 : 1;
+    const value = match[2] === void 0 ? Number(match[0]) : sign2 * Number(match[1]) / Number(match[2]);
     return Number.isFinite(value) ? value + 0 : null;
   }
   function placesOf([rows, columns], text) {
@@ -25463,7 +25805,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function compare3(a, b) {
     const [x, y] = [[...a], [...b]];
-    const n = x.findIndex((sign, k) => sign !== y[k]);
+    const n = x.findIndex((sign2, k) => sign2 !== y[k]);
     if (n < 0) return x.length - y.length;
     return n >= y.length ? 1 : x[n].codePointAt(0) - y[n].codePointAt(0);
   }
@@ -25623,11 +25965,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function checkSymbols({ name: name2, blank }, alphabet, signs) {
     const known = new Set(alphabet);
-    const first = signs.findIndex((sign) => !known.has(sign));
+    const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
     const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
-    const shown3 = near2.map((sign) => visible(sign) === sign ? sign : "�").join("");
-    const marks2 = near2.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
+    const shown3 = near2.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
+    const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
     throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
@@ -25685,7 +26027,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
     if (digits2 === void 0) return new TextEncoder().encode(text);
     if (digits2.length % 2) {
-      const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const own = Array.from(text.slice(0, 4), (sign2) => sign2.charCodeAt(0).toString(16).padStart(2, "0")).join("");
       const shown3 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
       const what = `${shown3} has ${counted(digits2.length, "digit")} after 0x`;
       throw new Refused2(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
@@ -25957,7 +26299,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     element;
     list = el("ul", {});
     title = el("h2", {});
-    status = el("p", { class: "said-live", role: "status" });
+    status = el("p", { class: "said-changes", role: "status" });
     run;
     draw() {
       const { broken } = this;
@@ -26588,9 +26930,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
     }
     lines() {
-      const { listed, about } = this.broken;
-      if (this.number === 0) return embeddingListing(listed);
-      return this.number > listed.layers.length ? unembeddingListing(listed) : layerListing(listed, about, this.number);
+      const { listed: listed2, about } = this.broken;
+      if (this.number === 0) return embeddingListing(listed2);
+      return this.number > listed2.layers.length ? unembeddingListing(listed2) : layerListing(listed2, about, this.number);
     }
     nodes({ before, text, name: name2, weight }) {
       if (weight === null) return [text];
@@ -26664,12 +27006,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run2, store, circuit, description = null, ends = []) {
+    constructor(run2, store, circuit, description = null, ends2 = []) {
       this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
-      this.ends = ends;
+      this.ends = ends2;
       this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
       this.field.classList.toggle("answered", this.labels);
@@ -26909,8 +27251,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
           "data-gap": gap
         });
-        const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
-        const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
+        const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
         const [start, last2] = [look.sight[0], look.sight[1] - 1];
         const [low, high] = [start === i2 ? from : edge(start), last2 === i2 ? from : edge(last2)];
@@ -27146,7 +27488,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.run = run2;
       this.store = store;
       this.first = first;
-      const button2 = (sign, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign);
+      const button2 = (sign2, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign2);
       this.back = button2("‹", "the pass before", -1);
       this.on = button2("›", "the next pass", 1);
       const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
@@ -27380,9 +27722,384 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
 
+  // src/sequence/why.ts
+  function listed(positions) {
+    const runs2 = [];
+    for (const p of positions) {
+      const last2 = runs2.at(-1);
+      if (last2 && last2[1] === p - 1) last2[1] = p;
+      else runs2.push([p, p]);
+    }
+    const texts = runs2.map(([from, to]) => from === to ? String(from) : to === from + 1 ? `${from}, ${to}` : `${from}…${to}`);
+    return texts.length > 8 ? `${texts.slice(0, 7).join(", ")}, …` : texts.join(", ");
+  }
+  function sign(node, { nodes }) {
+    const always = (n) => n !== void 0 && nodes[n].operator === "always" && nodes[n].value;
+    switch (node.operator) {
+      case "input":
+        return "in";
+      case "place":
+        return "i";
+      case "text":
+        return "“”";
+      case "always":
+        return node.value ? "⊤" : "⊥";
+      case "choose":
+        return "if";
+      case "one of":
+        return nodes[node.arguments[0]].operator === "input" && node.values.length === 1 ? "Q" : "∈";
+      case "since":
+        return always(node.arguments[0]) ? "once" : "since";
+      case "until":
+        return always(node.arguments[0]) ? "eventually" : "until";
+      case "comparison":
+        return { "<=": "≤", ">=": "≥", "==": "=", "!=": "≠" }[node.relation] ?? node.relation;
+      case "predicate":
+        return node.predicate === "power of 2" ? "2ᵏ" : node.predicate;
+      case "retrieve":
+        return node.choice === "latest" ? "▶" : "◀";
+      default:
+        return { same: "=", not: "¬", and: "∧", or: "∨", previous: "⊖", next: "⊕", "count left": "#←", "count right": "#→", sum: "+" }[node.operator] ?? node.operator;
+    }
+  }
+  function reason(spec, { values, selected: selected3, letters: letters2 }, number4, i2) {
+    const { nodes } = spec;
+    const node = nodes[number4];
+    const n = letters2.length;
+    const at = (which, p) => values[which][p - 1];
+    const text = (which, p) => nodes[which].kind === "label" ? `'${shownAtom(at(which, p))}'` : shownAtom(at(which, p));
+    const named = (which) => ({ code: nodes[which].name });
+    const [first, second, third] = node.arguments;
+    const here = (...which) => which.map((each) => [each, i2]);
+    const true_ = Boolean(at(number4, i2));
+    const truth = (which, p) => at(which, p) ? "true" : "false";
+    const span = (which, positions) => positions.map((p) => [which, p]);
+    switch (node.operator) {
+      case "input":
+        return { words: ["the token at ", String(i2), " is ", { code: text(number4, i2) }], cells: [] };
+      case "place":
+        return { words: [`the position is ${i2}`], cells: [] };
+      case "text":
+      case "always":
+        return { words: ["the same at every position"], cells: [] };
+      case "one of":
+        return { words: [named(first), " is ", { code: text(first, i2) }, true_ ? ", " : ", not ", node.values.length > 1 ? "one of " : "", { code: node.values.map((value) => `'${value}'`).join(", ") }], cells: here(first) };
+      case "same":
+        return { words: [named(first), " is ", { code: text(first, i2) }, " and ", named(second), " is ", { code: text(second, i2) }], cells: here(first, second) };
+      case "choose":
+        return { words: [named(first), ` is ${truth(first, i2)}, so it is `, named(at(first, i2) ? second : third)], cells: here(first, at(first, i2) ? second : third) };
+      case "not":
+        return { words: [named(first), ` is ${truth(first, i2)}`], cells: here(first) };
+      case "and":
+      case "or": {
+        const decides = node.operator === "or";
+        const deciding = node.arguments.filter((part) => Boolean(at(part, i2)) === decides);
+        if (!deciding.length) return { words: [node.operator === "and" ? "all of its parts are true" : "none of its parts is true"], cells: here(...node.arguments) };
+        const words2 = deciding.slice(0, 3).flatMap((part, k) => [k ? " and " : "", named(part)]);
+        const more = deciding.length > 3 ? [` and ${deciding.length - 3} more`] : [];
+        return { words: [...words2, ...more, ` ${deciding.length > 1 ? "are" : "is"} ${decides ? "true" : "false"}`], cells: here(...deciding) };
+      }
+      case "previous":
+        return i2 === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 - 1)} at ${i2 - 1}`], cells: span(first, [i2 - 1]) };
+      case "next":
+        return i2 === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 + 1)} at ${i2 + 1}`], cells: span(first, [i2 + 1]) };
+      case "since":
+      case "until":
+        return nearest3(node, at, nodes, i2, n);
+      case "count left":
+      case "count right": {
+        const range2 = node.operator === "count left" ? between(1, i2) : between(i2, n);
+        const there = range2.filter((j) => at(first, j));
+        return { words: there.length ? ["of the positions ", listed(range2), ", ", named(first), " is true at ", listed(there)] : [named(first), " is true at none of ", listed(range2)], cells: span(first, there) };
+      }
+      case "comparison":
+        return { words: [{ code: `${text(first, i2)} ${sign(node, spec)} ${text(second, i2)}` }, true_ ? "" : " does not hold"], cells: here(first, second) };
+      case "predicate":
+        return { words: [named(first), " is ", { code: text(first, i2) }, `, which is ${true_ ? "" : "not "}${predicateSaid(node)}`], cells: here(first) };
+      case "sum": {
+        const terms = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i2))}`);
+        const constant = node.constant !== 0 ? [String(node.constant)] : [];
+        return { words: [{ code: `${[...terms, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number4, i2)}` }], cells: here(...node.arguments) };
+      }
+      case "retrieve": {
+        const there = selected3[number4][i2 - 1].flatMap((yes, k) => yes ? [k + 1] : []);
+        const sight = between(1, n).filter((j2) => IN_SIGHT[node.sight](j2, i2));
+        const read4 = leaves(node.score);
+        const j = node.choice === "latest" ? there.at(-1) : there[0];
+        const sought = sight.length ? `of the positions in sight, ${listed(sight)}, ` : "no position is in sight, ";
+        if (j === void 0) return { words: [sight.length ? `${sought}none is selected, so it is ` : `${sought}so it is `, named(node.default), ` here`], cells: here(node.default) };
+        const cells = [[node.values, j], ...read4.key.map((k) => [k, j]), ...here(...read4.query)];
+        return { words: [sought, `${listed(there)} ${there.length > 1 ? "are" : "is"} selected; the ${node.choice} is ${j}, where `, named(node.values), " is ", { code: text(node.values, j) }], cells };
+      }
+      default:
+        return { words: [], cells: [] };
+    }
+  }
+  function nearest3(node, at, nodes, i2, n) {
+    const [left, right] = node.arguments;
+    const since = node.operator === "since";
+    const range2 = since ? between(1, i2).reverse() : between(i2, n);
+    const free = nodes[left].operator === "always";
+    const broken = range2.find((k) => !at(left, k));
+    const reached = range2.filter((k) => broken === void 0 || (since ? k > broken : k < broken));
+    const found = reached.find((j) => at(right, j));
+    const [l, r] = [{ code: nodes[left].name }, { code: nodes[right].name }];
+    const which = since ? "latest" : "earliest";
+    const order2 = (positions) => listed([...positions].sort((a, b) => a - b));
+    if (found !== void 0) {
+      const way = reached.slice(0, reached.indexOf(found) + 1);
+      const cells2 = [[right, found], ...free ? [] : way.map((k) => [left, k])];
+      return { words: [`the ${which} position where `, r, ` is true is ${found}`, ...free ? [] : [", and ", l, ` is true at ${order2(way)}`]], cells: cells2 };
+    }
+    if (broken === void 0) return { words: [r, ` is true at none of ${order2(range2)}`], cells: range2.map((j) => [right, j]) };
+    const cells = [[left, broken], ...reached.map((j) => [right, j])];
+    if (!reached.length) return { words: [l, " is false here"], cells };
+    return { words: [l, ` is false at ${broken}, and `, r, ` is true at none of ${order2(reached)}, ${since ? "behind" : "before"} it`], cells };
+  }
+  function predicateSaid({ predicate, modulus, remainder }) {
+    if (predicate === "mod") return modulus === 2 ? remainder ? "odd" : "even" : `${remainder} modulo ${modulus}`;
+    return { prime: "prime", square: "a square", "power of 2": "a power of 2" }[predicate];
+  }
+  function leaves(score) {
+    if ("key" in score) return { key: [score.key], query: [] };
+    if ("query" in score) return { key: [], query: [score.query] };
+    if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
+    const parts2 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts2.flatMap(({ key }) => key), query: parts2.flatMap(({ query }) => query) };
+  }
+
+  // src/sequence/formula.ts
+  var FAR = 12;
+  var FormulaPanel = class {
+    constructor(run2, spec, store) {
+      this.run = run2;
+      this.spec = spec;
+      this.store = store;
+      const { before, after } = spec;
+      const tokens = Array.from({ length: run2.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
+      this.found = evaluate(spec, tokens);
+      this.tree = treeOf(spec);
+      this.heads = run2.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
+      const corner = el("span", { role: "columnheader", class: "formula-node" }, "subformula");
+      this.columns = tokens.map(
+        (token3, p) => el("span", { role: "columnheader", class: "formula-token", "data-position": p + before.length }, el("b", { class: "mono" }, this.shown(token3)), el("span", { class: "index" }, String(p + before.length)))
+      );
+      const header = el("div", { role: "row", class: "formula-row formula-header" }, corner, ...this.columns);
+      const rows = this.tree.map((row, r) => this.treeRow(row, r, tokens.length));
+      this.grid = el("div", { class: "formula-grid", role: "grid", "aria-label": "Every subformula at every position", "aria-rowcount": rows.length + 1, style: `--positions:${tokens.length}` }, header, ...rows);
+      this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
+      this.grid.addEventListener("click", (event) => this.clicked(event));
+      this.grid.addEventListener("keydown", (event) => this.pressed(event));
+      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun}` }, el("h2", {}, `The ${spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+    }
+    run;
+    spec;
+    store;
+    element;
+    found;
+    tree;
+    grid;
+    scroll;
+    why = el("div", { class: "formula-why", "aria-live": "polite" });
+    heads;
+    /** By row and position of the word, from 0. */
+    cells = [];
+    columns = [];
+    labels = [];
+    lit = [];
+    row = 0;
+    followed = -1;
+    /** Keep the chosen column in view when the width has changed. */
+    measure() {
+      this.followed = -1;
+    }
+    draw(position, layer2) {
+      const { before, nodes } = this.spec;
+      const p = Math.max(0, Math.min(position - before.length, this.columns.length - 1));
+      const outside = position < before.length || position - before.length >= this.columns.length;
+      const { node } = this.tree[this.row];
+      this.mark(p, outside, layer2);
+      const { words: words2, cells } = reason(this.spec, this.found, node, p + 1);
+      for (const [which, at] of outside ? [] : cells) this.light(which, at - 1, "reads");
+      const heads = outside ? [] : nodes[node].heads.map((place) => this.looked(place, p + before.length));
+      for (const { hue, attended } of heads.slice(0, 1))
+        for (const j of attended.length > FAR ? [] : attended) {
+          const column2 = this.columns[j - before.length];
+          if (column2) this.add(column2, `seen ${hue}`);
+        }
+      this.why.replaceChildren(...outside ? this.ends(position) : this.said(node, p, words2, heads));
+      this.follow(p);
+    }
+    // ── what is drawn once ──
+    treeRow({ node, depth, again }, r, n) {
+      const spec = this.spec.nodes[node];
+      const named = spec.variable || spec.name;
+      const title = again ? `${spec.text}: the same part as above` : spec.variable ? `${spec.variable} = ${spec.text}` : spec.text;
+      const label = el(
+        "span",
+        { role: "rowheader", class: `formula-node${again ? " again" : ""}`, title },
+        ...Array.from({ length: depth }, () => el("i", { class: "guide", "aria-hidden": "true" })),
+        el("span", { class: "operator" }, sign(spec, this.spec)),
+        el("span", { class: `mono formula-text${spec.variable ? " defined" : ""}` }, named)
+      );
+      this.labels.push(label);
+      this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
+      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2 }, label, ...this.cells.at(-1));
+    }
+    cell(node, { kind: kind2 }, row, p) {
+      const text = this.found.texts[node][p];
+      const wrong = this.wrong(node, p);
+      const at = p + this.spec.before.length;
+      const look = kind2 === "bit" ? text === "T" ? "yes" : "no" : kind2;
+      const said2 = wrong === null ? null : `the weights say ${wrong}, the evaluator ${text}`;
+      return el(
+        "span",
+        { role: "gridcell", class: `formula-cell mono ${look}${wrong === null ? "" : " bad"}`, tabindex: -1, "data-row": row, "data-position": at, title: said2, "aria-label": said2 && `${text}: ${said2}` },
+        this.shown(text),
+        wrong === null ? null : el("span", { class: "due" }, `✗ ${wrong}`)
+      );
+    }
+    /** What the weights answer instead of a value; null where that is right, or where they do not answer it. */
+    wrong(node, p) {
+      const { outputs, before } = this.spec;
+      const k = outputs.findIndex((output) => output.node === node);
+      const heading2 = this.run.spec.columns[k + 1];
+      if (k < 0 || !heading2) return null;
+      const i2 = p + before.length;
+      const value = this.found.values[node][p];
+      const right = heading2.number && typeof value !== "string" ? this.run.rows.number(heading2.name, i2) === nearest(value) : this.run.rows.text(heading2.name, i2) === this.shown(this.found.texts[node][p]);
+      return right ? null : this.run.rows.cell(heading2.name, i2);
+    }
+    summary() {
+      const { tree, columns, cells } = this;
+      const bad = cells.flat().filter((cell) => cell.classList.contains("bad")).length;
+      const size = `${new Set(tree.map(({ node }) => node)).size} parts × ${columns.length} positions`;
+      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}, as the evaluator says`;
+    }
+    /** A text as tables show it. */
+    shown(text) {
+      const { shown: shown3 } = this.run.spec.live;
+      return Object.hasOwn(shown3, text) ? shown3[text] : text;
+    }
+    /** The token at a position of the run, as the alphabet has it. */
+    fed(i2) {
+      const token3 = this.run.rows.fed(i2);
+      return this.spec.alphabet.find((letter) => this.shown(letter) === token3) ?? token3;
+    }
+    // ── what is drawn at every step ──
+    mark(p, outside, layer2) {
+      for (const element of this.lit) element.className = element.dataset["plain"];
+      this.lit = [];
+      const focused = this.grid.querySelector("[tabindex='0']");
+      if (focused) set(focused, { tabindex: -1, "aria-selected": null });
+      if (outside) return;
+      this.add(this.columns[p], "now");
+      for (const row of this.cells) this.add(row[p], "now");
+      this.add(this.labels[this.row], "chosen");
+      this.tree.forEach(({ node }, r) => {
+        if (this.spec.nodes[node].heads.some(([each]) => each === layer2)) this.add(this.labels[r], "of-layer");
+      });
+      const chosen = this.cells[this.row][p];
+      this.add(chosen, "chosen");
+      set(chosen, { tabindex: 0, "aria-selected": "true" });
+      if (this.grid.contains(document.activeElement)) chosen.focus({ preventScroll: true });
+    }
+    light(node, p, how) {
+      this.tree.forEach((row, r) => {
+        if (row.node === node) this.add(this.cells[r][p], how);
+      });
+    }
+    add(element, how) {
+      element.dataset["plain"] ??= element.className;
+      element.className += ` ${how}`;
+      this.lit.push(element);
+    }
+    /** Where a head looks from a position of the run. */
+    looked([layer2, head], i2) {
+      const look = this.run.look(layer2, head, i2);
+      const attended = look.uniform ? Array.from({ length: look.count }, (_, k) => look.winner + k) : look.sharers;
+      return { label: `${layer2 + 1}.${head + 1}`, hue: `hue${Math.max(0, this.heads.indexOf(`${layer2} ${head}`)) % 7}`, attended, layer: layer2 };
+    }
+    said(node, p, words2, heads) {
+      const { name: name2, text, variable, kind: kind2 } = this.spec.nodes[node];
+      const at = p + this.spec.before.length;
+      const wrong = this.wrong(node, p);
+      const value = this.found.texts[node][p];
+      const said2 = kind2 === "bit" ? value === "T" ? "true" : "false" : this.shown(value);
+      const code2 = (text2) => el("code", {}, this.shown(text2));
+      const first = el("p", { class: "story" }, code2(variable || name2), ` is `, el("b", {}, said2), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code2(word.code)), ".");
+      const looks2 = heads.map(
+        ({ label, hue, attended }) => el("p", { class: `look ${hue}` }, el("b", { class: "tag" }, label), el("span", {}, `the head looks at ${attended.length > 1 ? "positions" : "position"} `, el("b", { class: "where" }, listed(attended))))
+      );
+      const whole3 = text !== name2 && text !== variable ? el("p", { class: "meaning mono" }, variable ? `${variable} = ${text}` : text) : null;
+      const bad = wrong === null ? null : el("p", { class: "bad" }, `✗ The weights say ${wrong} here.`);
+      return [first, bad, ...looks2, whole3].filter((part) => part !== null);
+    }
+    ends(position) {
+      const token3 = this.run.rows.fed(position);
+      return [el("p", { class: "story" }, `Position ${position} is ${token3}, outside the word: choose a position of the word to see why a part is true or false there.`)];
+    }
+    follow(p) {
+      if (p === this.followed) return;
+      this.followed = p;
+      const [column2, label] = [this.columns[p], this.labels[0]];
+      const [left, right] = [column2.offsetLeft - label.offsetWidth, column2.offsetLeft + column2.offsetWidth];
+      const { scrollLeft, clientWidth } = this.scroll;
+      if (left < scrollLeft) this.scroll.scrollLeft = left;
+      else if (right > scrollLeft + clientWidth) this.scroll.scrollLeft = right - clientWidth;
+    }
+    // ── what is chosen ──
+    clicked({ target }) {
+      const cell = target.closest("[data-position]");
+      if (cell) this.choose(Number(cell.dataset["row"] ?? this.row), Number(cell.dataset["position"]));
+    }
+    /** Choose a cell: the position, and the layer of the head that computes it. */
+    choose(row, i2, layer2 = true) {
+      this.row = row;
+      const { heads } = this.spec.nodes[this.tree[row].node];
+      this.store.set({ i: i2, playing: false, ...layer2 && heads[0] ? { layer: heads[0][0] } : {} });
+    }
+    pressed(event) {
+      const cell = event.target.closest("[data-row]");
+      if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
+      const [row, p] = [Number(cell.dataset["row"]), Number(cell.dataset["position"]) - this.spec.before.length];
+      const [rows, positions] = [this.tree.length - 1, this.columns.length - 1];
+      const places = {
+        ArrowLeft: [row, p - 1],
+        ArrowRight: [row, p + 1],
+        ArrowUp: [row - 1, p],
+        ArrowDown: [row + 1, p],
+        Home: [row, 0],
+        End: [row, positions],
+        Enter: [row, p],
+        " ": [row, p]
+      };
+      const place = places[event.key];
+      if (!place) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const [r, q] = [Math.max(0, Math.min(rows, place[0])), Math.max(0, Math.min(positions, place[1]))];
+      this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
+    }
+  };
+  function treeOf({ nodes, root: root2 }) {
+    const rows = [];
+    const met = /* @__PURE__ */ new Set();
+    const waiting = [[root2, 0]];
+    while (waiting.length) {
+      const [node, depth] = waiting.pop();
+      const parts2 = [...new Set(nodes[node].arguments)].filter((part) => nodes[part].operator !== "always" && nodes[part].operator !== "text" && nodes[part].operator !== "input");
+      const again = met.has(node) && parts2.length > 0;
+      met.add(node);
+      rows.push({ node, depth, again });
+      if (!again) waiting.push(...parts2.reverse().map((part) => [part, depth + 1]));
+    }
+    return rows;
+  }
+
   // src/sequence/panel.ts
-  function sequencePanel(_spec, _run, _store, _buffers) {
-    return null;
+  function sequencePanel(spec, run2, store, _buffers) {
+    return spec.kind === "logic" ? new FormulaPanel(run2, spec, store) : null;
   }
 
   // src/state.ts
@@ -27893,7 +28610,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     return { runs: runs2, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
   function view(run2, { root: root2, signal, store, buffers, data, circuit, several, broken }) {
-    const { machine, sequence, drawing, box } = data;
+    const { machine, sequence: sequence2, drawing, box } = data;
     const history3 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
     const bits2 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
@@ -27905,15 +28622,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
-    const panel = sequence && sequencePanel(sequence, run2, store, buffers);
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing && !panel ? new Picture(drawing, buffers, redraw) : null;
+    const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
     if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
-      graph: (panel ?? graph)?.element ?? null,
+      graph: graph && graph.element,
+      panel: panel && panel.element,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -27942,7 +28660,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
   function arranged(inside, parts2) {
-    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts2;
+    const { title, tape, rules, strip, layers, graph, panel, table: table2, stream } = parts2;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -27950,7 +28668,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
+      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, panel, strip, table2, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
