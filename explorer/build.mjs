@@ -16,6 +16,7 @@ await mkdir(playground, { recursive: true });
 const common = { bundle: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "inline", logLevel: "warning" };
 const banner = { js: "// Built from explorer/src; see explorer/README.md." };
 await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${explorer}/explorer.js`, globalName: "explorer", banner });
+await build({ ...common, entryPoints: ["src/home.ts"], outfile: `${explorer}/home.js`, banner });
 const notice = `/*! Graphviz in WebAssembly: @viz-js/viz ${await version("@viz-js/viz")}; licences in LICENSE-viz.txt */`;
 await build({
   ...common,
@@ -25,8 +26,8 @@ await build({
   define: { "import.meta.url": "document.baseURI" },
 });
 await copied("", explorer, "page.html");
-const [palette, layout] = [await readFile(here("src/palette.css"), "utf8"), await readFile(here("src/explorer.css"), "utf8")];
-await writeFile(`${explorer}/explorer.css`, `${palette}\n${layout}`);
+const styles = ["palette.css", "explorer.css", "sequence/flow.css"].map((name) => readFile(here(`src/${name}`), "utf8"));
+await writeFile(`${explorer}/explorer.css`, (await Promise.all(styles)).join("\n"));
 for (const name of ["explorer.js", "viz.js"]) {
   // a script element ends at its end tag, and a comment may swallow it
   const text = await readFile(`${explorer}/${name}`, "utf8");

@@ -5,8 +5,8 @@ import { el, icon, set } from "./dom";
 import type { Showing, Store } from "./state";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1000];
-const PLAY = "M8 5v14l11-7z";
-const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
+export const PLAY = "M8 5v14l11-7z";
+export const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
 
 const keys = (graph: string, layers: boolean): [string, string][] => [
   ["Space", layers ? "play the layers at this position, pause" : "play, pause"],

@@ -117,16 +117,18 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
     ? new CircuitGraph(bits, buffers, redraw)
     : machine
       ? new StateGraph(run, machine, buffers, redraw)
-      : drawing && !panel
-        ? new Picture(drawing, buffers, redraw)
+      : drawing
+        ? new Picture(run, drawing, buffers, redraw)
         : null;
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
   const inside = el("div", { class: "inside" });
   const arrange = arranged(inside, {
     title,
-    graph: (panel ?? graph)?.element ?? null,
+    graph: graph && graph.element,
+    panel: panel && panel.element,
+    beside: panel?.beside ?? null,
     tape: tape.element,
     rules: rules && rules.element,
     strip: strip.element,
@@ -135,20 +137,25 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
     stream: stream.element,
   });
   let [width, whole] = [0, 0];
-  store.subscribe(({ i, layer, raw, playing }) => {
+  let before = { ...store.now };
+  store.subscribe((now) => {
+    const { i, layer, raw, playing, lit } = now;
+    const pointing = lit !== before.lit && (["i", "layer", "raw", "playing", "node"] as const).every((part) => now[part] === before[part]);
+    before = { ...now };
     if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole !== innerWidth) {
       [width, whole] = [root.offsetWidth, innerWidth];
       arrange();
       for (const part of [tape, strip, table, panel]) part?.measure();
       graph?.fit();
     }
+    strip.draw(i, layer, panel?.pointed?.(now));
+    panel?.draw(i, layer, now);
+    if (pointing) return; // nothing else shows it
     tape.draw(i, playing);
     rules?.draw(i);
-    strip.draw(i, layer);
     layers.draw(i, layer);
-    stream.draw(i, layer, raw);
+    stream.draw(i, layer, raw, panel?.subspace?.(now));
     graph?.draw(i);
-    panel?.draw(i, layer);
     // code that measures comes last, so that the browser lays out the page once
     graph?.follow();
     table.draw(i);
@@ -156,12 +163,13 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
   return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
 }
 
-/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape.
+/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape; the view of a
+ * program that answers at every position is one panel in each column.
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
-function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
-  const { title, tape, rules, strip, layers, graph, table, stream } = parts;
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "beside" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, panel, beside, table, stream } = parts;
   const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
   let columns = 0;
   return () => {
@@ -169,7 +177,8 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "rules"
     if (now === columns) return;
     columns = now;
     const focused = document.activeElement;
-    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table, stream)] : [tape, rules, graph, strip, table, layers, stream];
+    const middle = beside ? [strip, beside, panel] : [panel, strip];
+    const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table, stream)] : [tape, rules, graph, ...middle, table, layers, stream];
     inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
     if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
   };

@@ -79,9 +79,8 @@ COUNTED = (
 )
 CHANGE = """
 import tm2tfr
-from tm2tfr.transformer.weights import matrices, replaced
 def broken(machine):
-    decoder = tm2tfr.compile(machine)
+    return tm2tfr.with_weight(
 """
 
 
@@ -125,7 +124,7 @@ def test_the_button_copies_the_commands(site: Path, chromium: Any) -> None:
     assert written.startswith("cat > plus-one.yaml <<END\nname: plus-one\n")
     assert written.endswith("\nEND\ntm2tfr check plus-one.yaml")
     assert "cells agree" not in written
-    assert copied(page, "div.language-python", 0).startswith(CHANGE.lstrip())
+    assert copied(page, "div.language-python", 0).startswith(CHANGE.strip())
     page.goto((site / "lecture/exercises.html").as_uri())
     page.locator("details", has_text="equal.rasp").locator("summary").click()
     count = copied(page, "details[open] div.language-console", 0)

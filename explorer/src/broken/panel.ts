@@ -9,7 +9,7 @@ export class ChangesPanel {
   readonly element: HTMLElement;
   private readonly list = el("ul", {});
   private readonly title = el("h2", {});
-  private readonly status = el("p", { class: "said-live", role: "status" });
+  private readonly status = el("p", { class: "said-changes", role: "status" });
   private readonly run: HTMLButtonElement;
 
   constructor(private readonly broken: Broken) {

@@ -50,7 +50,7 @@ export class Box {
       this.start,
       this.stop,
       this.back,
-      broken && el("button", { type: "button", class: "small", click: () => broken.invite() }, "break a weight …"),
+      broken && el("button", { type: "button", class: "small invite", click: () => broken.invite() }, "break a weight …"),
       this.bar,
       el("p", { class: "hint", id: "live-hint" }, hint(box)),
       this.status,

@@ -8,7 +8,7 @@ export { decoderOf } from "./decoder";
 export { Dense, wholeRun } from "./dense";
 export { generate, prompted } from "./generate";
 export { wordOf } from "./inputs";
-export { gatesOf } from "./rerun";
+export { orderOf } from "./rerun";
 export { carriedOut } from "./worker";
 export { shown } from "./truth/atoms";
 export { evaluate, outcome, sequenceTruth } from "./truth/sequence";

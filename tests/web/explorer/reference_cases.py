@@ -47,9 +47,10 @@ class Writer:
             return self.pick("indices", "0", "1", "3", "0.5", "-2", "1 / 3", "length", "indices + 1", "indices + 1")
         n, m, flag, text, selector = (self.of(kind, depth - 1) for kind in ("number", "number", "flag", "text", "selector"))
         return self.pick(
-            f"{n} + {m}", f"{n} - {m}", f"{n} * {m}", f"{n} / {m}", f"{n} // {m}", f"{n} % {m}", f"{n} ^ {self.pick('2', '3', '0.5', m)}",
-            f"-{n}", f"+{flag}", f"round({n})", f"round({n} / 2)", f"indicator({self.pick(flag, n, text)})", f"{n} if {flag} else {m}",
-            f"aggregate({selector}, {n})", f"aggregate({selector}, {n}, {self.pick('-1', '0.5', 'True')})", f"{flag} + {flag}",
+            f"{n} + {m}", f"{n} - {m}", f"{n} * {m}", f"{n} / {m}", f"{n} // {m}", f"{n} % {m}", f"{flag} + {flag}",
+            f"{n} ^ {self.pick('2', '3', '0.5', m)}", f"-{n}", f"+{flag}", f"round({n})", f"round({n} / 2)",
+            f"indicator({self.pick(flag, n, text)})", f"{n} if {flag} else {m}",
+            f"aggregate({selector}, {n})", f"aggregate({selector}, {n}, {self.pick('-1', '0.5', 'True')})",
             f"selector_width({selector})", self.pick("tokens_int", "tokens_float", "indices"), f"{n} * 99991",
             f'{{"a": 1, "b": 0.25, "0": True, "1": 2, 1: 5, 2: 3}}[{self.pick(text, n)}]',
         )  # fmt: skip
@@ -62,8 +63,9 @@ class Writer:
         )
         relation = self.pick("==", "<", "<=", ">", ">=")
         return self.pick(
-            f"{n} {relation} {m}", f"{text} {relation} {self.of('text', depth - 1)}", f"{flag} and {other}", f"{flag} or {other}",
-            f"not {self.pick(flag, n, text)}", f"{n} in [0, 1, 0.5]", f'{text} in ["a", "1", "aa"]', f"has_focus({selector})",
+            f"{n} {relation} {m}", f"{text} {relation} {self.of('text', depth - 1)}", f"{flag} and {other}",
+            f"{flag} or {other}", f"not {self.pick(flag, n, text)}", f"{n} in [0, 1, 0.5]",
+            f'{text} in ["a", "1", "aa"]', f"has_focus({selector})",
             f"{flag} == {n}", f"{text} == {n}", f"aggregate({selector}, {flag}, {self.pick('False', '0', 'True')})",
         )  # fmt: skip
 
@@ -76,7 +78,8 @@ class Writer:
         return self.pick(
             f"{text} + {other}", f"{text} * {self.pick('2', 'indices', flag, n)}", f"{text} if {flag} else {other}",
             f'aggregate({selector}, {text}, {self.pick(chr(34) + "-" + chr(34), "0")})',
-            f'aggregate(select(indices, indices, ==), {text}, "-")', f'["x", "yz", "𝒳"][indices % 3] + {text}', '"abc"[indices % 3]',
+            f'aggregate(select(indices, indices, ==), {text}, "-")', f'["x", "yz", "𝒳"][indices % 3] + {text}',
+            '"abc"[indices % 3]',
         )  # fmt: skip
 
     def _selector(self, depth: int) -> str:
@@ -86,7 +89,8 @@ class Writer:
         kind = self.pick("number", "flag", "text")
         left, right = self.of(kind, depth - 1), self.of(kind, depth - 1)
         return self.pick(
-            f"select({left}, {right}, {relation})", f"select({left}, {right}, {relation})", f"not {self.of('selector', depth - 1)}",
+            f"select({left}, {right}, {relation})", f"select({left}, {right}, {relation})",
+            f"not {self.of('selector', depth - 1)}",
             f"{self.of('selector', depth - 1)} {self.pick('and', 'or')} {self.of('selector', depth - 1)}",
         )  # fmt: skip
 
@@ -150,7 +154,7 @@ def random_words(alphabet: Sequence[Atom], seed: int, number: int) -> Iterator[t
 
 
 class ReferenceCase(NamedTuple):
-    """The plain data of a program, with an input, its tokens as text, and what Python says of it: a line per node, or an error."""
+    """The plain data of a program, the tokens of an input as text, and what Python says: a line per node, or an error."""
 
     spec: Mapping[str, Any]
     word: list[str]

@@ -584,7 +584,8 @@ def test_the_rule_is_marked_in_an_arrow_with_several(opened: Open) -> None:
 
 def test_the_layers_say_what_they_are(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=6")
-    before, *layers = page.locator(".layer").all_inner_texts()
+    before, *layers, after = page.locator(".layer").all_inner_texts()
+    assert after.split("\n")[0] == "unembedding"
     assert [line for line in before.split("\n") if line][1:3] == [
         "embedding",
         "the token at this position, and the position itself",

@@ -9,8 +9,8 @@ from functools import partial
 from tm2tfr.base.text.shown import block, escaped
 from tm2tfr.base.text.words import words_to_try
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.contract.shown import Packer, Page, PlainData, Show, about_tokens, drawing
-from tm2tfr.sources.logic.drawing import render, to_dot
+from tm2tfr.contract.shown import Packer, Page, PlainData, Show, about_tokens
+from tm2tfr.sources.logic.graph_data import sequence_data
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
 from tm2tfr.transformer.weights import Decoder
@@ -21,15 +21,15 @@ def page(program: LogicProgram) -> Page:
     return Page(
         about=program.title,
         views=partial(_views, program),
+        reference=lambda _: {"kind": "sequence"},
         inputs=about_tokens(partial(word_of, program), first=1),
         examples=[own_word(program), *tried(program, program.examples)],
     )
 
 
 def _views(program: LogicProgram, show: Show, columns: Packer, drawn: bool, decoder: Decoder) -> PlainData:
-    """Return the drawing of its syntax."""
-    svg = partial(render, program, "svg") if drawn else None
-    return drawing(f"syntax of the {program.noun}", columns, dot=partial(to_dot, program), svg=svg)
+    """Return its nodes, whose tree the page draws."""
+    return {"sequence": sequence_data(program, decoder)}
 
 
 def tried(program: LogicProgram, examples: Sequence[WordExample]) -> Iterable[str]:

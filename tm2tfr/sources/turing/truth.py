@@ -24,10 +24,9 @@ from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
-
 EXERCISE = (
-    "Exercise 8.3: token {bump}, {token}, moves left at cell 0, where the head stays; the sum of the moves goes on to -1, and "
-    "every later head position is one too small. The left-boundary repair (the default) emits m = 0 there"
+    "Exercise 8.3: token {bump}, {token}, moves left at cell 0, where the head stays; the sum of the moves goes on to -1, "
+    "and every later head position is one too small. The left-boundary repair (the default) emits m = 0 there"
 )
 """Why a head position is wrong without the repair: at `bump` stands `token`, the first that moves left at cell 0."""
 

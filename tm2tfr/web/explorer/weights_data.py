@@ -74,8 +74,8 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
 
     The entries of all matrices, in the order of `matrices`, are in four columns: how many entries each matrix has; the row
     of each entry, as the distance from the row of the entry before it in its matrix (the first from row 0); its column in
-    the same way; its value. Shapes follow from the sizes in the rest of the data. ``about`` is what a weight file says of them
-    beside the matrices, with all names.
+    the same way; its value. Shapes follow from the sizes in the rest of the data. ``about`` is what a weight file says of
+    them beside the matrices, with all names.
 
     A page runs no softmax: exponentials are rounded differently by numpy's releases, processors and browsers, so that no
     page could promise the numbers of the dense engine.

@@ -480,11 +480,11 @@
     */
     replace(from, to, text) {
       [from, to] = clip(this, from, to);
-      let parts2 = [];
+      let parts3 = [];
       this.decompose(
         0,
         from,
-        parts2,
+        parts3,
         2
         /* Open.To */
       );
@@ -492,18 +492,18 @@
         text.decompose(
           0,
           text.length,
-          parts2,
+          parts3,
           1 | 2
           /* Open.To */
         );
       this.decompose(
         to,
         this.length,
-        parts2,
+        parts3,
         1
         /* Open.From */
       );
-      return TextNode.from(parts2, this.length - (to - from) + text.length);
+      return TextNode.from(parts3, this.length - (to - from) + text.length);
     }
     /**
     Append another document to this one.
@@ -516,9 +516,9 @@
     */
     slice(from, to = this.length) {
       [from, to] = clip(this, from, to);
-      let parts2 = [];
-      this.decompose(from, to, parts2, 0);
-      return TextNode.from(parts2, to - from);
+      let parts3 = [];
+      this.decompose(from, to, parts3, 0);
+      return TextNode.from(parts3, to - from);
     }
     /**
     Test whether this text is equal to another instance.
@@ -1336,17 +1336,17 @@
     Serialize this change set to a JSON-representable value.
     */
     toJSON() {
-      let parts2 = [];
+      let parts3 = [];
       for (let i2 = 0; i2 < this.sections.length; i2 += 2) {
         let len = this.sections[i2], ins = this.sections[i2 + 1];
         if (ins < 0)
-          parts2.push(len);
+          parts3.push(len);
         else if (ins == 0)
-          parts2.push([len]);
+          parts3.push([len]);
         else
-          parts2.push([len].concat(this.inserted[i2 >> 1].toJSON()));
+          parts3.push([len].concat(this.inserted[i2 >> 1].toJSON()));
       }
-      return parts2;
+      return parts3;
     }
     /**
     Create a change set for the given changes, for a document of the
@@ -12389,13 +12389,13 @@
   }
   var currentPlatform = browser.mac ? "mac" : browser.windows ? "win" : browser.linux ? "linux" : "key";
   function normalizeKeyName(name2, platform) {
-    const parts2 = name2.split(/-(?!$)/);
-    let result = parts2[parts2.length - 1];
+    const parts3 = name2.split(/-(?!$)/);
+    let result = parts3[parts3.length - 1];
     if (result == "Space")
       result = " ";
     let alt, ctrl, shift2, meta2;
-    for (let i2 = 0; i2 < parts2.length - 1; ++i2) {
-      const mod = parts2[i2];
+    for (let i2 = 0; i2 < parts3.length - 1; ++i2) {
+      const mod = parts3[i2];
       if (/^(cmd|meta|m)$/i.test(mod))
         meta2 = true;
       else if (/^a(lt)?$/i.test(mod))
@@ -12465,9 +12465,9 @@
     let add2 = (scope, key, command2, preventDefault, stopPropagation) => {
       var _a2, _b;
       let scopeObj = bound[scope] || (bound[scope] = /* @__PURE__ */ Object.create(null));
-      let parts2 = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
-      for (let i2 = 1; i2 < parts2.length; i2++) {
-        let prefix = parts2.slice(0, i2).join(" ");
+      let parts3 = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
+      for (let i2 = 1; i2 < parts3.length; i2++) {
+        let prefix = parts3.slice(0, i2).join(" ");
         checkPrefix(prefix, true);
         if (!scopeObj[prefix])
           scopeObj[prefix] = {
@@ -12483,7 +12483,7 @@
             }]
           };
       }
-      let full = parts2.join(" ");
+      let full = parts3.join(" ");
       checkPrefix(full, false);
       let binding = scopeObj[full] || (scopeObj[full] = {
         preventDefault: false,
@@ -12668,12 +12668,12 @@
     } else {
       let top2 = visualStart ? drawForLine(range2.from, null, visualStart) : drawForWidget(startBlock, false);
       let bottom = visualEnd ? drawForLine(null, range2.to, visualEnd) : drawForWidget(endBlock, true);
-      let between = [];
+      let between2 = [];
       if ((visualStart || startBlock).to < (visualEnd || endBlock).from - (visualStart && visualEnd ? 1 : 0) || startBlock.widgetLineBreaks > 1 && top2.bottom + view2.defaultLineHeight / 2 < bottom.top)
-        between.push(piece(leftSide, top2.bottom, rightSide, bottom.top));
+        between2.push(piece(leftSide, top2.bottom, rightSide, bottom.top));
       else if (top2.bottom < bottom.top && view2.elementAtHeight((top2.bottom + bottom.top) / 2).type == BlockType.Text)
         top2.bottom = bottom.top = (top2.bottom + bottom.top) / 2;
-      return pieces(top2).concat(between).concat(pieces(bottom));
+      return pieces(top2).concat(between2).concat(pieces(bottom));
     }
     function piece(left, top2, right, bottom) {
       return new RectangleMarker(className, left - base2.left, top2 - base2.top, Math.max(0, right - left), bottom - top2);
@@ -19796,10 +19796,10 @@
     }
   };
   var LintState = class _LintState {
-    constructor(diagnostics, panel, selected2) {
+    constructor(diagnostics, panel, selected3) {
       this.diagnostics = diagnostics;
       this.panel = panel;
-      this.selected = selected2;
+      this.selected = selected3;
     }
     static init(diagnostics, panel, state) {
       let diagnosticFilter = state.facet(lintConfig).markerFilter;
@@ -19922,14 +19922,14 @@
     },
     update(value, tr) {
       if (tr.docChanged && value.diagnostics.size) {
-        let mapped = value.diagnostics.map(tr.changes), selected2 = null, panel = value.panel;
+        let mapped = value.diagnostics.map(tr.changes), selected3 = null, panel = value.panel;
         if (value.selected) {
           let selPos = tr.changes.mapPos(value.selected.from, 1);
-          selected2 = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
+          selected3 = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
         }
         if (!mapped.size && panel && tr.state.facet(lintConfig).autoPanel)
           panel = null;
-        value = new LintState(mapped, panel, selected2);
+        value = new LintState(mapped, panel, selected3);
       }
       for (let effect of tr.effects) {
         if (effect.is(setDiagnosticsEffect)) {
@@ -20172,16 +20172,16 @@
       this.update();
     }
     get selectedIndex() {
-      let selected2 = this.view.state.field(lintState).selected;
-      if (!selected2)
+      let selected3 = this.view.state.field(lintState).selected;
+      if (!selected3)
         return -1;
       for (let i2 = 0; i2 < this.items.length; i2++)
-        if (this.items[i2].diagnostic == selected2.diagnostic)
+        if (this.items[i2].diagnostic == selected3.diagnostic)
           return i2;
       return -1;
     }
     update() {
-      let { diagnostics, selected: selected2 } = this.view.state.field(lintState);
+      let { diagnostics, selected: selected3 } = this.view.state.field(lintState);
       let i2 = 0, needsSync = false, newSelectedItem = null;
       let seen = /* @__PURE__ */ new Set();
       diagnostics.between(0, this.view.state.doc.length, (_start, _end, { spec }) => {
@@ -20206,7 +20206,7 @@
               needsSync = true;
             }
           }
-          if (selected2 && item.diagnostic == selected2.diagnostic) {
+          if (selected3 && item.diagnostic == selected3.diagnostic) {
             if (!item.dom.hasAttribute("aria-selected")) {
               item.dom.setAttribute("aria-selected", "true");
               newSelectedItem = item;
@@ -20545,9 +20545,9 @@
   var lintExtensions = [
     lintState,
     /* @__PURE__ */ EditorView.decorations.compute([lintState], (state) => {
-      let { selected: selected2, panel } = state.field(lintState);
-      return !selected2 || !panel || selected2.from == selected2.to ? Decoration.none : Decoration.set([
-        activeMark.range(selected2.from, selected2.to)
+      let { selected: selected3, panel } = state.field(lintState);
+      return !selected3 || !panel || selected3.from == selected3.to ? Decoration.none : Decoration.set([
+        activeMark.range(selected3.from, selected3.to)
       ]);
     }),
     lintHover,
@@ -20864,16 +20864,16 @@
         return;
       }
       let startLine = state.doc.lineAt(state.selection.main.head);
-      let [, sign, ln, cl, percent] = match;
+      let [, sign2, ln, cl, percent] = match;
       let col = cl ? +cl.slice(1) : 0;
       let line2 = ln ? +ln : startLine.number;
       if (ln && percent) {
         let pc = line2 / 100;
-        if (sign)
-          pc = pc * (sign == "-" ? -1 : 1) + startLine.number / state.doc.lines;
+        if (sign2)
+          pc = pc * (sign2 == "-" ? -1 : 1) + startLine.number / state.doc.lines;
         line2 = Math.round(state.doc.lines * pc);
-      } else if (ln && sign) {
-        line2 = line2 * (sign == "-" ? -1 : 1) + startLine.number;
+      } else if (ln && sign2) {
+        line2 = line2 * (sign2 == "-" ? -1 : 1) + startLine.number;
       }
       let docLine = state.doc.line(Math.max(1, Math.min(state.doc.lines, line2)));
       let selection = EditorSelection.cursor(docLine.from + Math.max(0, Math.min(col, docLine.length)));
@@ -21287,8 +21287,8 @@
         while (i2 < l - 1 && to > ranges[i2 + 1].from - 2 * 250)
           to = ranges[++i2].to;
         query.highlight(view2.state, from, to, (from2, to2) => {
-          let selected2 = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
-          builder.add(from2, to2, selected2 ? selectedMatchMark : matchMark);
+          let selected3 = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
+          builder.add(from2, to2, selected3 ? selectedMatchMark : matchMark);
         });
       }
       return builder.finish();
@@ -24259,7 +24259,7 @@
     let text;
     try {
       const signs = atob(hash.slice("#source=".length).replaceAll("-", "+").replaceAll("_", "/"));
-      const packed = Uint8Array.from(signs, (sign) => sign.charCodeAt(0));
+      const packed = Uint8Array.from(signs, (sign2) => sign2.charCodeAt(0));
       const bytes = await bytesOf(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw")));
       text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     } catch (error) {
@@ -24291,7 +24291,7 @@
     };
   }
   async function bytesOf(stream) {
-    const parts2 = [];
+    const parts3 = [];
     let size = 0;
     const reader = stream.getReader();
     for (; ; ) {
@@ -24302,11 +24302,11 @@
         await reader.cancel();
         throw new RangeError("the link carries more than a source may have");
       }
-      parts2.push(value);
+      parts3.push(value);
     }
     const bytes = new Uint8Array(size);
     let at = 0;
-    for (const part of parts2) {
+    for (const part of parts3) {
       bytes.set(part, at);
       at += part.length;
     }
@@ -24422,7 +24422,7 @@
   function quoted(text) {
     const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
     let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    for (const sign2 of text) inside += sign2 === "\\" || sign2 === mark2 ? `\\${sign2}` : escaped(sign2);
     return `${mark2}${inside}${mark2}`;
   }
   function visible(text) {
@@ -24430,10 +24430,10 @@
   }
   var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
   var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
-  function escaped(sign) {
-    if (SHORT[sign]) return SHORT[sign];
-    if (!UNPRINTABLE.test(sign)) return sign;
-    const code2 = sign.codePointAt(0).toString(16);
+  function escaped(sign2) {
+    if (SHORT[sign2]) return SHORT[sign2];
+    if (!UNPRINTABLE.test(sign2)) return sign2;
+    const code2 = sign2.codePointAt(0).toString(16);
     if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
     return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
   }
@@ -24446,7 +24446,7 @@
   // src/data.ts
   var DUE = 0.8;
   async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(text.trim()), (sign2) => sign2.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const buffer = await new Response(stream).arrayBuffer();
     return (place) => column(buffer, place);
@@ -24822,6 +24822,11 @@
   };
   var MOST_BITS = 1 << 16;
   var MOST_LETTERS = 1 << 20;
+  function atomOf(spec) {
+    if (typeof spec === "number") return BigInt(spec);
+    if (typeof spec !== "object") return spec;
+    return "whole" in spec ? BigInt(spec.whole) : new Fraction(BigInt(spec.over[0]), BigInt(spec.over[1]));
+  }
   function gcd(a, b) {
     while (b) [a, b] = [b, a % b];
     return a || 1n;
@@ -24831,6 +24836,9 @@
     if (typeof value === "boolean") return value ? "T" : "F";
     if (typeof value === "bigint") return String(value);
     return value.under === 1n ? String(value.over) : `${value.over}/${value.under}`;
+  }
+  function shownValue(value, numeric) {
+    return numeric && typeof value === "boolean" ? String(Number(value)) : shownAtom(value);
   }
   function shown2(value) {
     if (typeof value === "string") return `"${value}"`;
@@ -24865,8 +24873,8 @@
     if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
     return wholes(whole2(a), whole2(b));
   }
-  function two(sign, a, b) {
-    if (typeof a === "string" || typeof b === "string") throw refused(sign, a, b);
+  function two(sign2, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign2, a, b);
     return [a, b];
   }
   function floored(a, b) {
@@ -24898,6 +24906,12 @@
     let count2 = 0;
     for (const _ of text) count2++;
     return count2;
+  }
+  function mean(values) {
+    let sum = 0n;
+    for (const value of values) sum = plus(sum, value);
+    const { over, under } = fraction(sum);
+    return new Fraction(over, under * BigInt(values.length));
   }
   function plus(a, b) {
     return exactly(a, b, (x, y) => x + y, (x, y) => new Fraction(x.over * y.under + y.over * x.under, x.under * y.under));
@@ -24951,10 +24965,37 @@
     if (twice === a.under) return below % 2n === 0n ? below : below + 1n;
     return twice < a.under ? below : below + 1n;
   }
+  function nearest(value) {
+    if (!(value instanceof Fraction)) return Number(whole2(value));
+    const { under } = value;
+    const over = absolute(value.over);
+    if (!over) return 0;
+    const shift2 = BigInt(Math.max(0, 66 - bits(over) + bits(under)));
+    const scaled = over << shift2;
+    const quotient = scaled / under;
+    const sticky = scaled % under ? quotient | 1n : quotient;
+    const size = shift2 > 1000n ? tiny(sticky, shift2) : Number(sticky) / 2 ** Number(shift2);
+    return value.over < 0n ? -size : size;
+  }
+  function tiny(number4, shift2) {
+    const spare = BigInt(Math.max(0, Number(shift2) - 1074));
+    const kept2 = number4 >> spare;
+    const half = spare ? number4 >> spare - 1n & 1n : 0n;
+    const rest = spare > 1n ? number4 & (1n << spare - 1n) - 1n : 0n;
+    const up = half && (rest || kept2 & 1n) ? 1n : 0n;
+    const fits = bits(number4) - Number(shift2) > -1022;
+    if (fits) return Number(number4) / 2 ** 1e3 / 2 ** (Number(shift2) - 1e3);
+    return Number(kept2 + up) * 2 ** -1074;
+  }
   function equal(a, b) {
     if (typeof a === "string" || typeof b === "string") return a === b;
     const [x, y] = [fraction(a), fraction(b)];
     return x.over === y.over && x.under === y.under;
+  }
+  function keyOf(value) {
+    if (typeof value === "string") return `"${value}`;
+    const { over, under } = fraction(value);
+    return `${over}/${under}`;
   }
   function order(a, b) {
     if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
@@ -24967,9 +25008,9 @@
     for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
     return x.length - y.length;
   }
-  function compare2(sign, holds) {
+  function compare2(sign2, holds) {
     return (a, b) => {
-      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign, a, b);
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign2, a, b);
       return holds(order(a, b));
     };
   }
@@ -25039,6 +25080,307 @@
     or: (a, b) => truthy(a) || truthy(b)
   };
   var RELATIONS = { ...BINARY, "!=": (a, b) => !equal(a, b) };
+  function oneType(values) {
+    return values.every((value) => typeof value === "string" === (typeof values[0] === "string"));
+  }
+  function averaged(values) {
+    return !values.some((value) => typeof value === "string") && !values.every((value) => typeof value === "boolean");
+  }
+
+  // src/live/truth/logic.ts
+  var RELATIONS2 = {
+    "<=": (left, right) => left <= right,
+    "<": (left, right) => left < right,
+    ">=": (left, right) => left >= right,
+    ">": (left, right) => left > right,
+    "==": (left, right) => left === right,
+    "!=": (left, right) => left !== right
+  };
+  var IN_SIGHT = {
+    "<=": (j, i2) => j <= i2,
+    "<": (j, i2) => j < i2,
+    ">=": (j, i2) => j >= i2,
+    ">": (j, i2) => j > i2,
+    any: () => true
+  };
+  function evaluatedLogic({ nodes, alphabet }, letters2) {
+    const n = letters2.length;
+    if (!n) throw new Refused2("the word is empty: formulas and programs are defined on at least one token");
+    const values = [];
+    const at = (node, i2) => values[node][i2 - 1];
+    const positions = letters2.map((_, k) => k + 1);
+    const selected3 = [];
+    nodes.forEach((node, number4) => {
+      const matrix = node.operator === "retrieve" ? positions.map((i2) => positions.map((j) => IN_SIGHT[node.sight](j, i2) && selects(node.score, at, i2, j))) : null;
+      selected3.push(matrix);
+      values[number4] = positions.map((i2) => node.operator === "input" ? alphabet[letters2[i2 - 1]] : matrix ? retrieved(node, at, i2, matrix[i2 - 1]) : defined(node, at, i2, n));
+    });
+    return { values, selected: selected3 };
+  }
+  function selects(score, at, i2, j) {
+    if ("key" in score) return Boolean(at(score.key, j));
+    if ("query" in score) return Boolean(at(score.query, i2));
+    if ("equal" in score) return at(score.equal[0], j) === at(score.equal[1], i2);
+    if ("all" in score) return score.all.every((part) => selects(part, at, i2, j));
+    if ("any" in score) return score.any.some((part) => selects(part, at, i2, j));
+    return !selects(score.not, at, i2, j);
+  }
+  function retrieved({ choice, values, default: otherwise }, at, i2, row) {
+    const j = (choice === "latest" ? row.lastIndexOf(true) : row.indexOf(true)) + 1;
+    return j ? at(values, j) : at(otherwise, i2);
+  }
+  function defined(node, at, i2, n) {
+    const [first, second, third] = node.arguments;
+    const count2 = (from, to) => between(from, to).filter((j) => at(first, j)).length;
+    switch (node.operator) {
+      case "place":
+        return BigInt(i2);
+      case "text":
+      case "always":
+        return node.value;
+      case "choose":
+        return at(first, i2) ? at(second, i2) : at(third, i2);
+      case "one of":
+        return node.values.includes(at(first, i2));
+      case "same":
+        return at(first, i2) === at(second, i2);
+      case "not":
+        return !at(first, i2);
+      case "and":
+        return node.arguments.every((part) => at(part, i2));
+      case "or":
+        return node.arguments.some((part) => at(part, i2));
+      case "previous":
+        return i2 > 1 && Boolean(at(first, i2 - 1));
+      case "next":
+        return i2 < n && Boolean(at(first, i2 + 1));
+      case "since":
+        return between(1, i2).some((j) => at(second, j) && between(j, i2).every((k) => at(first, k)));
+      case "until":
+        return between(i2, n).some((j) => at(second, j) && between(i2, j).every((k) => at(first, k)));
+      case "count left":
+        return BigInt(count2(1, i2));
+      case "count right":
+        return BigInt(count2(i2, n));
+      case "comparison":
+        return RELATIONS2[node.relation](at(first, i2), at(second, i2));
+      case "predicate":
+        return satisfied(node, at(first, i2));
+      case "sum":
+        return node.arguments.reduce((sum, term, k) => sum + atomOf(node.factors[k]) * BigInt(at(term, i2)), atomOf(node.constant));
+      default:
+        throw new Error(`${node.operator} is not a node of a formula`);
+    }
+  }
+  function satisfied({ predicate, modulus, remainder }, t2) {
+    if (predicate === "mod") return (t2 % BigInt(modulus) + BigInt(modulus)) % BigInt(modulus) === BigInt(remainder);
+    if (predicate === "power of 2") return t2 > 0n && (t2 & t2 - 1n) === 0n;
+    if (predicate === "square") {
+      for (let d = 0n; d * d <= t2; d++) if (d * d === t2) return true;
+      return false;
+    }
+    for (let d = 2n; d < t2; d++) if (t2 % d === 0n) return false;
+    return t2 >= 2n;
+  }
+  function between(from, to) {
+    return Array.from({ length: Math.max(0, to - from + 1) }, (_, k) => from + k);
+  }
+
+  // src/live/truth/rasp.ts
+  var MOST_PASSES = 1e4;
+  var Undefined = class extends Refused2 {
+  };
+  var Missing = class extends Error {
+  };
+  function interpreted({ nodes, tokens }, letters2, passes) {
+    if (!letters2.length) throw new Refused2("the input is empty: RASP programs are defined on at least one token");
+    const steps = nodes.map(stepOf);
+    const done = [];
+    const undefinedAt = (n, why) => {
+      const { at, variable } = nodes[n];
+      const position = failing(steps[n], nodes[n], done, letters2);
+      const place = at ? `line ${at[0]}, column ${at[1]}: ` : "";
+      const there = position === null ? "" : ` at position ${position}`;
+      const named = variable ? `${quoted(variable)} is undefined` : "a value is undefined";
+      const input = quoted(shownWord(letters2.map((letter) => atomOf(tokens[letter]))));
+      return new Undefined(`${place}${named} on the input ${input}${there}: ${why}: use another input, or define the value there`);
+    };
+    const made = (n, words2 = "") => {
+      const node = nodes[n];
+      try {
+        done[n] = node.operator === "repeat" ? repeated(n, node) : steps[n](done, letters2);
+      } catch (error) {
+        if (error instanceof ValueRefused) throw undefinedAt(n, words2 + error.message);
+        throw error;
+      }
+    };
+    const repeated = (n, { states, nexts, times: times3, until, again }) => {
+      const seen = /* @__PURE__ */ new Set();
+      let number4 = 1;
+      while (number4 !== passes.get(n) && number4 !== times3 && !ends(until === null ? null : done[until])) {
+        const handed = nexts.map((next) => done[next]);
+        const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
+        if (times3 === null && (seen.has(key) || number4 === MOST_PASSES)) {
+          const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES)} passes are made`;
+          throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
+        }
+        seen.add(key);
+        states.forEach((state, k) => done[state] = handed[k]);
+        number4++;
+        for (const each of again) made(each, `in pass ${number4} of its loop `);
+      }
+      return number4;
+    };
+    for (let n = 0; n < nodes.length; n++) made(n);
+    return done;
+  }
+  function ends(condition) {
+    const wrong = condition?.find((value) => typeof value !== "boolean");
+    if (wrong !== void 0) throw new ValueRefused(`the condition of a loop is true or false, not ${shown2(wrong)}`);
+    return condition !== null && condition.every(Boolean);
+  }
+  function failing(step, { operator: operator2 }, done, letters2) {
+    if (operator2 === "repeat") return null;
+    for (let position = 0; position < letters2.length; position++) {
+      const part = done.map((row) => typeof row === "number" ? row : row.slice(position, position + 1));
+      try {
+        step(part, letters2.slice(position, position + 1));
+      } catch (error) {
+        if (error instanceof ValueRefused) return position;
+        if (error instanceof Missing) return null;
+        throw error;
+      }
+    }
+    return null;
+  }
+  function shownWord(tokens) {
+    const single = tokens.every((token3) => typeof token3 === "string" && [...token3].length === 1);
+    return single ? tokens.join("") : `[${tokens.map(shown2).join(", ")}]`;
+  }
+  function stepOf(node) {
+    const values = (n) => (done) => done[node.arguments[n]];
+    switch (node.operator) {
+      case "tokens": {
+        const known = node.values.map((value) => typeof value === "object" && "refused" in value ? value.refused : { value: atomOf(value) });
+        return (_, letters2) => sequence(
+          letters2.map((letter) => {
+            const found = known[letter];
+            if (typeof found === "string") throw new ValueRefused(found);
+            return found.value;
+          })
+        );
+      }
+      case "indices":
+        return (_, letters2) => letters2.map((_2, i2) => BigInt(i2));
+      case "constant": {
+        const value = atomOf(node.value);
+        return (_, letters2) => letters2.map(() => value);
+      }
+      case "elementwise":
+        return elementwise(node, node.arguments.map((_, n) => values(n)));
+      case "select":
+        return selected2(RELATIONS[node.relation], values(0), values(1));
+      case "combined":
+        return combined(node);
+      case "aggregate":
+        return aggregated(node);
+      case "state":
+        return values(0);
+      case "looped":
+        return values(1);
+      default:
+        return () => 1;
+    }
+  }
+  function sequence(values) {
+    if (oneType(values)) return values;
+    const text = values.find((value) => typeof value === "string");
+    const other = values.find((value) => typeof value !== "string");
+    throw new ValueRefused(`a sequence cannot have both texts and other values, here ${shown2(text)} and ${shown2(other)}`);
+  }
+  function elementwise(node, of) {
+    const name2 = node.function;
+    if (name2 === "in" || name2 === "table") {
+      const known = /* @__PURE__ */ new Map();
+      for (const [key, value] of node.entries) known.set(keyOf(atomOf(key)), atomOf(value));
+      if (name2 === "in") return (done) => of[0](done).map((value) => known.has(keyOf(value)));
+      return (done) => {
+        const missing = of[0](done).find((value) => !known.has(keyOf(value)));
+        if (missing !== void 0) throw new ValueRefused(`there is no entry for ${shown2(missing)}`);
+        return sequence(of[0](done).map((value) => known.get(keyOf(value))));
+      };
+    }
+    if (name2 === "if") {
+      return (done) => {
+        const [then, condition, other] = of.map((each) => each(done));
+        return sequence(then.map((value, i2) => truthy(condition[i2]) ? value : other[i2]));
+      };
+    }
+    if (of.length === 1) return (done) => of[0](done).map(UNARY[name2]);
+    const binary = BINARY[name2];
+    return (done) => {
+      const right = of[1](done);
+      return of[0](done).map((value, i2) => binary(value, right[i2]));
+    };
+  }
+  function selected2(relation, key, query) {
+    return (done) => {
+      const made = /* @__PURE__ */ new Map();
+      return query(done).map((asked) => {
+        const name2 = keyOf(asked);
+        if (!made.has(name2)) made.set(name2, key(done).map((value) => relation(value, asked)));
+        return made.get(name2);
+      });
+    };
+  }
+  function combined(node) {
+    const [left, right] = node.arguments;
+    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry2) => !entry2));
+    const both = node.function === "and" ? (a, b) => a && b : (a, b) => a || b;
+    return (done) => {
+      const other = done[right];
+      return done[left].map((row, i2) => row.map((entry2, j) => both(entry2, other[i2][j])));
+    };
+  }
+  function aggregated(node) {
+    const [selector, values] = node.arguments;
+    const otherwise = atomOf(node.default);
+    return (done) => {
+      const candidates = done[values];
+      const taken = (row, query) => {
+        const places = row.flatMap((entry2, j) => entry2 ? [j] : []);
+        if (!places.length) return otherwise;
+        if (places.length > 1 && !averaged(candidates)) {
+          const what = typeof candidates[0] === "string" ? "texts" : "truth values";
+          throw new ValueRefused(`position ${query} selects ${counted(places.length, "position")}, and ${what} have no mean`);
+        }
+        const found = places.flatMap((j) => j < candidates.length ? [candidates[j]] : []);
+        if (places.length === 1 && !found.length) throw new Missing();
+        return places.length === 1 ? found[0] : mean(found);
+      };
+      return sequence(done[selector].map(taken));
+    };
+  }
+
+  // src/live/truth/sequence.ts
+  function evaluate(spec, tokens, passes = /* @__PURE__ */ new Map()) {
+    const letters2 = tokens.map((token3, i2) => {
+      const letter = spec.alphabet.indexOf(token3);
+      if (letter < 0) throw new Refused2(`${visible(spec.name)}: token ${i2} of the input, ${quoted(token3)}, is not in the alphabet: use ${spec.alphabet.map(visible).join(", ")}`);
+      return letter;
+    });
+    const texts = (values2) => values2.map((row, n) => row.map((value) => shownValue(value, spec.nodes[n].numeric)));
+    if (spec.kind === "logic") {
+      const { values: values2, selected: selected4 } = evaluatedLogic(spec, letters2);
+      return { letters: letters2, values: values2, selected: selected4, texts: texts(values2), passes: /* @__PURE__ */ new Map() };
+    }
+    const rows = interpreted(spec, letters2, passes);
+    const kinds = spec.nodes.map(({ kind: kind2 }) => kind2);
+    const values = rows.map((row, n) => kinds[n] === "sop" ? row : []);
+    const selected3 = rows.map((row, n) => kinds[n] === "selector" ? row : null);
+    const made = rows.flatMap((row, n) => kinds[n] === "loop" ? [[n, row]] : []);
+    return { letters: letters2, values, selected: selected3, texts: texts(values), passes: new Map(made) };
+  }
 
   // src/live/document.ts
   function shelved(columns, { at }) {
@@ -25063,16 +25405,16 @@
   function pointed(text, most, short = false) {
     const [mantissa, power2] = text.split("e");
     const exponent = Number(power2);
-    const sign = mantissa.startsWith("-") ? "-" : "";
+    const sign2 = mantissa.startsWith("-") ? "-" : "";
     let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
     if (exponent < -4 || exponent >= most) {
       const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+      return `${sign2}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
     }
-    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    if (exponent < 0) return `${sign2}0.${"0".repeat(-exponent - 1)}${digits2}`;
     digits2 = digits2.padEnd(exponent + 1, "0");
     const rest = digits2.slice(exponent + 1);
-    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+    return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
   }
 
   // src/broken/cause.ts
@@ -25127,21 +25469,23 @@
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
-      const runs2 = data.runs.map((spec, n) => {
-        const { decoder: right, about } = this.weights[n];
-        return { spec, decoder: this.broken?.current ?? right, right, about };
-      });
       const begun = performance.now();
-      const running = ordered({ runs: runs2, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
-      const finished = running.finished.then(({ runs: runs3, columns }) => {
-        const positions = count(runs3.reduce((sum, run2) => sum + run2.count, 0), "position");
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+      const running = ordered(order2, this.worker(), progress);
+      const finished = running.finished.then(({ runs: runs2, columns }) => {
+        const positions = count(runs2.reduce((sum, run2) => sum + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
-        const said2 = runs3.map((run2) => (runs3.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
-        return { data: { ...data, runs: runs3, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
+        const said2 = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
       });
       return { finished, stop: () => running.stop() };
     }
   };
+  function orderOf(data, buffers, weights, input) {
+    const { tokens } = data.box;
+    const runs2 = data.runs.map((spec, n) => ({ spec, decoder: weights[n].broken, right: weights[n].decoder, about: weights[n].about }));
+    return { runs: runs2, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
+  }
   function compared(run2) {
     const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
     if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
@@ -25250,8 +25594,8 @@
     if (!matrix) throw new Refused2(unknown(path, [...matrices.keys()]));
     const axis = (noun, size, names = []) => ({ noun, size, names });
     const { height, width } = matrix;
-    const parts2 = path.split(".");
-    const inner = parts2.at(-2) === "feed_forward" ? "hidden unit" : "component";
+    const parts3 = path.split(".");
+    const inner = parts3.at(-2) === "feed_forward" ? "hidden unit" : "component";
     const stream = axis("direction", decoder.width, decoder.names.directions);
     const one = axis("column", 1);
     const answers = () => axis("answer", height, answered(decoder));
@@ -25270,7 +25614,7 @@
       output_bias: () => [stream, one],
       output: () => [stream, axis(inner, width)]
     };
-    const known = (parts2.length === 1 ? outer : inside)[parts2.at(-1)];
+    const known = (parts3.length === 1 ? outer : inside)[parts3.at(-1)];
     return known ? known() : [axis(inner, height), stream];
   }
   var CHANGE = /^\s*([\w.]+)\s*\[(.*)\]\s*=([^=\]]*)$/su;
@@ -25305,8 +25649,8 @@
   function numberOf(text) {
     const match = NUMBER.exec(text.replace("−", "-"));
     if (!match) return null;
-    const sign = match[0].startsWith("-") ? -1 : 1;
-    const value = match[2] === void 0 ? Number(match[0]) : sign * Number(match[1]) / Number(match[2]);
+    const sign2 = match[0].startsWith("-") ? -1 : 1;
+    const value = match[2] === void 0 ? Number(match[0]) : sign2 * Number(match[1]) / Number(match[2]);
     return Number.isFinite(value) ? value + 0 : null;
   }
   function placesOf([rows, columns], text) {
@@ -25444,18 +25788,18 @@
   var bytesOf2 = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   async function digestOf(about, tensors) {
     const encoder = new TextEncoder();
-    const parts2 = [encoder.encode(sorted(about))];
-    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare3(a, b))) parts2.push(encoder.encode(`
+    const parts3 = [encoder.encode(sorted(about))];
+    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare3(a, b))) parts3.push(encoder.encode(`
 ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 `), bytes);
     if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
-    const hash = await crypto.subtle.digest("SHA-256", joined(parts2));
+    const hash = await crypto.subtle.digest("SHA-256", joined(parts3));
     return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
-  function joined(parts2) {
-    const found = new Uint8Array(parts2.reduce((sum, { length }) => sum + length, 0));
+  function joined(parts3) {
+    const found = new Uint8Array(parts3.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
-    for (const part of parts2) {
+    for (const part of parts3) {
       found.set(part, at);
       at += part.length;
     }
@@ -25463,7 +25807,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function compare3(a, b) {
     const [x, y] = [[...a], [...b]];
-    const n = x.findIndex((sign, k) => sign !== y[k]);
+    const n = x.findIndex((sign2, k) => sign2 !== y[k]);
     if (n < 0) return x.length - y.length;
     return n >= y.length ? 1 : x[n].codePointAt(0) - y[n].codePointAt(0);
   }
@@ -25474,16 +25818,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const value = () => {
       const token3 = tokens[at++];
       if (token3 !== "{" && token3 !== "[") return token3;
-      const [close, parts2] = [token3 === "{" ? "}" : "]", []];
+      const [close, parts3] = [token3 === "{" ? "}" : "]", []];
       while (tokens[at] !== close) {
         const key = token3 === "{" ? tokens[at] : "";
         if (key) at += 2;
-        parts2.push([key, value()]);
+        parts3.push([key, value()]);
         if (tokens[at] === ",") at++;
       }
       at++;
-      if (token3 === "[") return `[${parts2.map(([, each]) => each).join(",")}]`;
-      const named = parts2.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
+      if (token3 === "[") return `[${parts3.map(([, each]) => each).join(",")}]`;
+      const named = parts3.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
       return `{${named.sort(([a], [b]) => compare3(a, b)).map(([, each]) => each).join(",")}}`;
     };
     return value();
@@ -25623,11 +25967,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function checkSymbols({ name: name2, blank }, alphabet, signs) {
     const known = new Set(alphabet);
-    const first = signs.findIndex((sign) => !known.has(sign));
+    const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
     const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
-    const shown3 = near2.map((sign) => visible(sign) === sign ? sign : "�").join("");
-    const marks2 = near2.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
+    const shown3 = near2.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
+    const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
     throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
@@ -25665,11 +26009,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (bits2.length === inputs && /^[01]*$/.test(bits2)) return bits2;
     if (encoding) return padded(text);
     if (/^[01]*$/.test(bits2)) throw refused2(`${counted(bits2.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
-    const parts2 = bits2.split(SEPARATORS);
-    if (parts2.length !== buses.length) throw refused2(`${counted(parts2.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const parts3 = bits2.split(SEPARATORS);
+    if (parts3.length !== buses.length) throw refused2(`${counted(parts3.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
     const found = new Array(inputs).fill("0");
     buses.forEach((bus, n) => {
-      const part = parts2[n];
+      const part = parts3[n];
       const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
       const number4 = NUMBER2.exec(part);
       if (!number4) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
@@ -25685,7 +26029,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
     if (digits2 === void 0) return new TextEncoder().encode(text);
     if (digits2.length % 2) {
-      const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const own = Array.from(text.slice(0, 4), (sign2) => sign2.charCodeAt(0).toString(16).padStart(2, "0")).join("");
       const shown3 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
       const what = `${shown3} has ${counted(digits2.length, "digit")} after 0x`;
       throw new Refused2(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
@@ -25957,7 +26301,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     element;
     list = el("ul", {});
     title = el("h2", {});
-    status = el("p", { class: "said-live", role: "status" });
+    status = el("p", { class: "said-changes", role: "status" });
     run;
     draw() {
       const { broken } = this;
@@ -26588,9 +26932,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
     }
     lines() {
-      const { listed, about } = this.broken;
-      if (this.number === 0) return embeddingListing(listed);
-      return this.number > listed.layers.length ? unembeddingListing(listed) : layerListing(listed, about, this.number);
+      const { listed: listed2, about } = this.broken;
+      if (this.number === 0) return embeddingListing(listed2);
+      return this.number > listed2.layers.length ? unembeddingListing(listed2) : layerListing(listed2, about, this.number);
     }
     nodes({ before, text, name: name2, weight }) {
       if (weight === null) return [text];
@@ -26657,6 +27001,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+  var SPREAD = 34;
   var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -26664,12 +27009,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run2, store, circuit, description = null, ends = []) {
+    constructor(run2, store, circuit, description = null, ends2 = []) {
       this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
-      this.ends = ends;
+      this.ends = ends2;
       this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
       this.field.classList.toggle("answered", this.labels);
@@ -26687,7 +27032,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -26704,6 +27049,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     heads;
     /** Whether every position is there from the beginning, with its answer below it. */
     labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -26713,9 +27060,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
     }
-    draw(position, layer2) {
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer2, pointed2) {
       const { run: run2 } = this;
-      const i2 = Math.min(position, run2.count - 1);
+      const i2 = Math.min(pointed2?.i ?? position, run2.count - 1);
+      this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
       const steps = run2.stepsWith(layer2);
       const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i2));
       const chips = this.layOut(i2, looks2);
@@ -26761,7 +27111,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
-        if (end(all) <= room) return this.written(all);
+        if (end(all) <= room) return this.written(this.labels ? this.spread(all, i2) : all);
       }
       this.sizes = WIDE2;
       let chips = this.placed([...chosen], i2);
@@ -26792,6 +27142,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         chips = more;
       }
       return this.written(chips);
+    }
+    /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+    spread(chips, i2) {
+      const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+      if (more <= 0) return chips;
+      this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+      return this.placed(chips.map((chip) => chip.i), i2);
     }
     /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
     fold(chosen, i2) {
@@ -26900,7 +27257,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const from = here + (n - (looks2.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer2 ? " chosen" : ""}`,
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer2) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
           "data-head": label,
           "data-from": i2,
           "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
@@ -26909,8 +27266,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
           "data-gap": gap
         });
-        const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
-        const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
+        const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
         const [start, last2] = [look.sight[0], look.sight[1] - 1];
         const [low, high] = [start === i2 ? from : edge(start), last2 === i2 ? from : edge(last2)];
@@ -26976,6 +27333,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/layers.ts
   var MOST_NAMED2 = 12;
+  var MOST_CHARACTERS = 26;
   var Layers = class {
     constructor(run2, store, model = null, broken = null) {
       this.run = run2;
@@ -27016,7 +27374,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.cards.forEach((card, n) => {
         mark(card, n - 1 === layer2);
         card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
-        card.wrote.replaceChildren(...this.wrote(steps[n], i2));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i2, card.equations));
       });
       for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
       if (!this.outputs) return;
@@ -27030,15 +27388,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
-      return { card, button: button2, heads: el("ul"), wrote };
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     /** What is read off the stream after the last layer. */
     answers() {
       const wrote = el("p", { class: "wrote" });
       const button2 = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
-      return { card, button: button2, heads: el("ul"), wrote };
+      const number4 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number4, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number4 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number4, name2, step) {
       const click = () => this.store.set({ layer: step() });
@@ -27054,16 +27414,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const called = `layer ${l + 1}`;
       const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
       const equations = this.equations(l);
+      const source = run2.spec.labels ? [...new Set(layer2.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer2.source;
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, layer2.source)),
-        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer2.meaning),
+        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+        equations.size ? null : el("p", { class: "meaning" }, layer2.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, weights.button),
+        el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
         weights.element
       );
-      return { card, button: button2, heads, wrote };
+      return { card, button: button2, heads, wrote, equations };
     }
     /** What is read off the stream after the last layer. */
     unembedding(broken) {
@@ -27076,12 +27437,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.weights.push(card);
       return card;
     }
-    /** The equations of the variables that a layer writes, where it has none of its own. */
+    /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      if (!model || run2.spec.layers[l].equation) return [];
-      const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-      return written.map(({ name: name2, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name2), ` = ${formula}`));
+      const written = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written.map(({ name: name2, formula }) => [name2, formula.startsWith(`${name2} = `) ? formula.slice(name2.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
@@ -27117,12 +27477,26 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         );
       });
     }
-    wrote(step, i2) {
+    wrote(step, i2, equations) {
       const { run: run2 } = this;
+      if (equations.size) return this.computed(step, i2, equations);
       const changed2 = run2.spec.subspaces.flatMap(
         (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
+    }
+    /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+    computed(step, i2, equations) {
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i2)];
+        if (formula === void 0 && !changed2) return [];
+        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i2), i2);
+        const text = shortened(whole3, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
+        const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
+        return el("span", { class: `computed${changed2 ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+      });
     }
     /** The outputs at a position, each with the result of the comparison. */
     answered(i2) {
@@ -27146,7 +27520,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.run = run2;
       this.store = store;
       this.first = first;
-      const button2 = (sign, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign);
+      const button2 = (sign2, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign2);
       this.back = button2("‹", "the pass before", -1);
       this.on = button2("›", "the next pass", 1);
       const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
@@ -27211,6 +27585,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
         "raw numbers"
       );
+      this.list.classList.toggle("named", run2.spec.labels);
       this.element = el(
         "section",
         { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -27225,7 +27600,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     list = el("ul", { class: "stream" });
     choice;
     raw;
-    draw(position, layer2, raw) {
+    /** held: the subspace to mark, of what is chosen elsewhere. */
+    draw(position, layer2, raw, held = null) {
       const { run: run2 } = this;
       const i2 = Math.min(position, run2.count - 1);
       this.choice.value = String(Math.min(layer2, run2.steps - 1));
@@ -27240,7 +27616,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           return [
             el(
               "li",
-              { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
+              { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i2)),
@@ -27297,12 +27673,26 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/picture.ts
   var Picture = class extends Graph {
-    constructor({ name: name2, graph }, buffers, redraw) {
-      super(name2, graph, buffers, redraw);
-      set(this.scroll, { "aria-label": `The ${name2}` });
+    constructor(run2, spec, buffers, redraw) {
+      super(spec.name, spec.graph, buffers, redraw);
+      this.run = run2;
+      this.spec = spec;
+      set(this.scroll, { "aria-label": `The ${spec.name}` });
     }
-    /** It shows the same at every position. */
-    draw() {
+    run;
+    spec;
+    draw(position) {
+      const { marks: marks2, name: name2 } = this.spec;
+      const column2 = marks2 && this.run.spec.columns.find((each) => each.name === marks2.column);
+      if (!column2) return;
+      const node = (i2) => i2 < 0 ? marks2.start : marks2.nodes[this.run.rows.cell(column2.name, i2)];
+      const [before, now] = [node(position - 1), node(position)];
+      this.unmark("now");
+      this.nodes.get(now ?? "")?.classList.add("now");
+      for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
+      const said2 = `${column2.name} ${this.run.rows.cell(column2.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      this.caption.textContent = said2;
+      set(this.scroll, { "aria-label": `The ${name2}: ${said2}` });
     }
   };
 
@@ -27380,9 +27770,1318 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
 
+  // src/sequence/why.ts
+  function listed(positions) {
+    const runs2 = [];
+    for (const p of positions) {
+      const last2 = runs2.at(-1);
+      if (last2 && last2[1] === p - 1) last2[1] = p;
+      else runs2.push([p, p]);
+    }
+    const texts = runs2.map(([from, to]) => from === to ? String(from) : to === from + 1 ? `${from}, ${to}` : `${from}…${to}`);
+    return texts.length > 8 ? `${texts.slice(0, 7).join(", ")}, …` : texts.join(", ");
+  }
+  function sign(node, { nodes }) {
+    const always = (n) => n !== void 0 && nodes[n].operator === "always" && nodes[n].value;
+    switch (node.operator) {
+      case "input":
+        return "in";
+      case "place":
+        return "i";
+      case "text":
+        return "“”";
+      case "always":
+        return node.value ? "⊤" : "⊥";
+      case "choose":
+        return "if";
+      case "one of":
+        return nodes[node.arguments[0]].operator === "input" && node.values.length === 1 ? "Q" : "∈";
+      case "since":
+        return always(node.arguments[0]) ? "once" : "since";
+      case "until":
+        return always(node.arguments[0]) ? "eventually" : "until";
+      case "comparison":
+        return { "<=": "≤", ">=": "≥", "==": "=", "!=": "≠" }[node.relation] ?? node.relation;
+      case "predicate":
+        return node.predicate === "power of 2" ? "2ᵏ" : node.predicate;
+      case "retrieve":
+        return node.choice === "latest" ? "▶" : "◀";
+      default:
+        return { same: "=", not: "¬", and: "∧", or: "∨", previous: "⊖", next: "⊕", "count left": "#←", "count right": "#→", sum: "+" }[node.operator] ?? node.operator;
+    }
+  }
+  function reason(spec, { values, selected: selected3, letters: letters2 }, number4, i2) {
+    const { nodes } = spec;
+    const node = nodes[number4];
+    const n = letters2.length;
+    const at = (which, p) => values[which][p - 1];
+    const text = (which, p) => nodes[which].kind === "label" ? `'${shownAtom(at(which, p))}'` : shownAtom(at(which, p));
+    const named = (which) => ({ code: nodes[which].name });
+    const [first, second, third] = node.arguments;
+    const here = (...which) => which.map((each) => [each, i2]);
+    const true_ = Boolean(at(number4, i2));
+    const truth = (which, p) => at(which, p) ? "true" : "false";
+    const span = (which, positions) => positions.map((p) => [which, p]);
+    switch (node.operator) {
+      case "input":
+        return { words: ["the token at ", String(i2), " is ", { code: text(number4, i2) }], cells: [] };
+      case "place":
+        return { words: [`the position is ${i2}`], cells: [] };
+      case "text":
+      case "always":
+        return { words: ["the same at every position"], cells: [] };
+      case "one of":
+        return { words: [named(first), " is ", { code: text(first, i2) }, true_ ? ", " : ", not ", node.values.length > 1 ? "one of " : "", { code: node.values.map((value) => `'${value}'`).join(", ") }], cells: here(first) };
+      case "same":
+        return { words: [named(first), " is ", { code: text(first, i2) }, " and ", named(second), " is ", { code: text(second, i2) }], cells: here(first, second) };
+      case "choose":
+        return { words: [named(first), ` is ${truth(first, i2)}, so it is `, named(at(first, i2) ? second : third)], cells: here(first, at(first, i2) ? second : third) };
+      case "not":
+        return { words: [named(first), ` is ${truth(first, i2)}`], cells: here(first) };
+      case "and":
+      case "or": {
+        const decides = node.operator === "or";
+        const deciding = node.arguments.filter((part) => Boolean(at(part, i2)) === decides);
+        if (!deciding.length) return { words: [node.operator === "and" ? "all of its parts are true" : "none of its parts is true"], cells: here(...node.arguments) };
+        const words2 = deciding.slice(0, 3).flatMap((part, k) => [k ? " and " : "", named(part)]);
+        const more = deciding.length > 3 ? [` and ${deciding.length - 3} more`] : [];
+        return { words: [...words2, ...more, ` ${deciding.length > 1 ? "are" : "is"} ${decides ? "true" : "false"}`], cells: here(...deciding) };
+      }
+      case "previous":
+        return i2 === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 - 1)} at ${i2 - 1}`], cells: span(first, [i2 - 1]) };
+      case "next":
+        return i2 === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 + 1)} at ${i2 + 1}`], cells: span(first, [i2 + 1]) };
+      case "since":
+      case "until":
+        return nearest3(node, at, nodes, i2, n);
+      case "count left":
+      case "count right": {
+        const range2 = node.operator === "count left" ? between(1, i2) : between(i2, n);
+        const there = range2.filter((j) => at(first, j));
+        return { words: there.length ? ["of the positions ", listed(range2), ", ", named(first), " is true at ", listed(there)] : [named(first), " is true at none of ", listed(range2)], cells: span(first, there) };
+      }
+      case "comparison":
+        return { words: [{ code: `${text(first, i2)} ${sign(node, spec)} ${text(second, i2)}` }, true_ ? "" : " does not hold"], cells: here(first, second) };
+      case "predicate":
+        return { words: [named(first), " is ", { code: text(first, i2) }, `, which is ${true_ ? "" : "not "}${predicateSaid(node)}`], cells: here(first) };
+      case "sum": {
+        const terms = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i2))}`);
+        const constant = node.constant !== 0 ? [String(node.constant)] : [];
+        return { words: [{ code: `${[...terms, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number4, i2)}` }], cells: here(...node.arguments) };
+      }
+      case "retrieve": {
+        const there = selected3[number4][i2 - 1].flatMap((yes, k) => yes ? [k + 1] : []);
+        const sight = between(1, n).filter((j2) => IN_SIGHT[node.sight](j2, i2));
+        const read4 = leaves(node.score);
+        const j = node.choice === "latest" ? there.at(-1) : there[0];
+        const sought = sight.length ? `of the positions in sight, ${listed(sight)}, ` : "no position is in sight, ";
+        if (j === void 0) return { words: [sight.length ? `${sought}none is selected, so it is ` : `${sought}so it is `, named(node.default), ` here`], cells: here(node.default) };
+        const cells = [[node.values, j], ...read4.key.map((k) => [k, j]), ...here(...read4.query)];
+        return { words: [sought, `${listed(there)} ${there.length > 1 ? "are" : "is"} selected; the ${node.choice} is ${j}, where `, named(node.values), " is ", { code: text(node.values, j) }], cells };
+      }
+      default:
+        return { words: [], cells: [] };
+    }
+  }
+  function nearest3(node, at, nodes, i2, n) {
+    const [left, right] = node.arguments;
+    const since = node.operator === "since";
+    const range2 = since ? between(1, i2).reverse() : between(i2, n);
+    const free = nodes[left].operator === "always";
+    const broken = range2.find((k) => !at(left, k));
+    const reached = range2.filter((k) => broken === void 0 || (since ? k > broken : k < broken));
+    const found = reached.find((j) => at(right, j));
+    const [l, r] = [{ code: nodes[left].name }, { code: nodes[right].name }];
+    const which = since ? "latest" : "earliest";
+    const order2 = (positions) => listed([...positions].sort((a, b) => a - b));
+    if (found !== void 0) {
+      const way = reached.slice(0, reached.indexOf(found) + 1);
+      const cells2 = [[right, found], ...free ? [] : way.map((k) => [left, k])];
+      return { words: [`the ${which} position where `, r, ` is true is ${found}`, ...free ? [] : [", and ", l, ` is true at ${order2(way)}`]], cells: cells2 };
+    }
+    if (broken === void 0) return { words: [r, ` is true at none of ${order2(range2)}`], cells: range2.map((j) => [right, j]) };
+    const cells = [[left, broken], ...reached.map((j) => [right, j])];
+    if (!reached.length) return { words: [l, " is false here"], cells };
+    return { words: [l, ` is false at ${broken}, and `, r, ` is true at none of ${order2(reached)}, ${since ? "behind" : "before"} it`], cells };
+  }
+  function predicateSaid({ predicate, modulus, remainder }) {
+    if (predicate === "mod") return modulus === 2 ? remainder ? "odd" : "even" : `${remainder} modulo ${modulus}`;
+    return { prime: "prime", square: "a square", "power of 2": "a power of 2" }[predicate];
+  }
+  function leaves(score) {
+    if ("key" in score) return { key: [score.key], query: [] };
+    if ("query" in score) return { key: [], query: [score.query] };
+    if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
+    const parts3 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts3.flatMap(({ key }) => key), query: parts3.flatMap(({ query }) => query) };
+  }
+
+  // src/sequence/formula.ts
+  var FAR = 12;
+  var FormulaPanel = class {
+    constructor(run2, spec, store) {
+      this.run = run2;
+      this.spec = spec;
+      this.store = store;
+      const { before, after } = spec;
+      const tokens = Array.from({ length: run2.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
+      this.found = evaluate(spec, tokens);
+      this.tree = treeOf(spec);
+      this.heads = run2.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
+      const corner = el("span", { role: "columnheader", class: "formula-node" }, "subformula");
+      this.columns = tokens.map(
+        (token3, p) => el("span", { role: "columnheader", class: "formula-token", "data-position": p + before.length }, el("b", { class: "mono" }, this.shown(token3)), el("span", { class: "index" }, String(p + before.length)))
+      );
+      const header = el("div", { role: "row", class: "formula-row formula-header" }, corner, ...this.columns);
+      const rows = this.tree.map((row, r) => this.treeRow(row, r, tokens.length));
+      this.grid = el("div", { class: "formula-grid", role: "grid", "aria-label": "Every subformula at every position", "aria-rowcount": rows.length + 1, style: `--positions:${tokens.length}` }, header, ...rows);
+      this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
+      this.grid.addEventListener("click", (event) => this.clicked(event));
+      this.grid.addEventListener("keydown", (event) => this.pressed(event));
+      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun} at every position` }, el("h2", {}, `The ${spec.automaton ? "levels" : spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+    }
+    run;
+    spec;
+    store;
+    element;
+    found;
+    tree;
+    grid;
+    scroll;
+    why = el("div", { class: "formula-why", "aria-live": "polite" });
+    heads;
+    /** By row and position of the word, from 0. */
+    cells = [];
+    columns = [];
+    labels = [];
+    lit = [];
+    row = 0;
+    followed = -1;
+    /** Give the tree what room the positions leave, at least two fifths, and keep the chosen column in view. */
+    measure() {
+      const room = this.scroll.clientWidth - 2;
+      const positions = this.columns.reduce((sum, column2) => sum + column2.offsetWidth, 0);
+      this.grid.style.setProperty("--tree", `${Math.max(Math.floor(0.42 * room), room - positions)}px`);
+      this.followed = -1;
+    }
+    draw(position, layer2) {
+      const { before, nodes } = this.spec;
+      const p = Math.max(0, Math.min(position - before.length, this.columns.length - 1));
+      const outside = position < before.length || position - before.length >= this.columns.length;
+      const { node } = this.tree[this.row];
+      this.mark(p, outside, layer2);
+      const { words: words2, cells } = reason(this.spec, this.found, node, p + 1);
+      for (const [which, at] of outside ? [] : cells) this.light(which, at - 1, "reads");
+      const heads = outside ? [] : nodes[node].heads.map((place) => this.looked(place, p + before.length));
+      for (const { hue, attended } of heads.slice(0, 1))
+        for (const j of attended.length > FAR ? [] : attended) {
+          const column2 = this.columns[j - before.length];
+          if (column2) this.add(column2, `seen ${hue}`);
+        }
+      this.why.replaceChildren(...outside ? this.ends(position) : this.said(node, p, words2, heads));
+      this.follow(p);
+    }
+    // ── what is drawn once ──
+    treeRow({ node, depth, again }, r, n) {
+      const spec = this.spec.nodes[node];
+      const named = spec.variable || spec.name;
+      const title = again ? `${spec.text}: the same part as above` : spec.variable ? `${spec.variable} = ${spec.text}` : spec.text;
+      const label = el(
+        "span",
+        { role: "rowheader", class: `formula-node${again ? " again" : ""}`, title },
+        ...Array.from({ length: depth }, () => el("i", { class: "guide", "aria-hidden": "true" })),
+        el("span", { class: "operator" }, sign(spec, this.spec)),
+        el("span", { class: `mono formula-text${spec.variable ? " defined" : ""}` }, named)
+      );
+      this.labels.push(label);
+      this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
+      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2, "data-node": node }, label, ...this.cells.at(-1));
+    }
+    cell(node, { kind: kind2 }, row, p) {
+      const text = this.found.texts[node][p];
+      const wrong = this.wrong(node, p);
+      const at = p + this.spec.before.length;
+      const look = kind2 === "bit" ? text === "T" ? "yes" : "no" : kind2;
+      const said2 = wrong === null ? null : `the weights say ${wrong}, the evaluator ${text}`;
+      return el(
+        "span",
+        { role: "gridcell", class: `formula-cell mono ${look}${wrong === null ? "" : " bad"}`, tabindex: -1, "data-row": row, "data-position": at, title: said2, "aria-label": said2 && `${text}: ${said2}` },
+        this.shown(text),
+        wrong === null ? null : el("span", { class: "due" }, `✗ ${wrong}`)
+      );
+    }
+    /** What the weights answer instead of a value; null where that is right, or where they do not answer it. */
+    wrong(node, p) {
+      const { outputs, before } = this.spec;
+      const k = outputs.findIndex((output) => output.node === node);
+      const heading2 = this.run.spec.columns[k + 1];
+      if (k < 0 || !heading2) return null;
+      const i2 = p + before.length;
+      const value = this.found.values[node][p];
+      const right = heading2.number && typeof value !== "string" ? this.run.rows.number(heading2.name, i2) === nearest(value) : this.run.rows.text(heading2.name, i2) === this.shown(this.found.texts[node][p]);
+      return right ? null : this.run.rows.cell(heading2.name, i2);
+    }
+    summary() {
+      const { tree, columns, cells } = this;
+      const bad = cells.flat().filter((cell) => cell.classList.contains("bad")).length;
+      const size = `${new Set(tree.map(({ node }) => node)).size} parts × ${columns.length} positions`;
+      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}, as the evaluator says`;
+    }
+    /** A text as tables show it. */
+    shown(text) {
+      const { shown: shown3 } = this.run.spec.live;
+      return Object.hasOwn(shown3, text) ? shown3[text] : text;
+    }
+    /** The token at a position of the run, as the alphabet has it. */
+    fed(i2) {
+      const token3 = this.run.rows.fed(i2);
+      return this.spec.alphabet.find((letter) => this.shown(letter) === token3) ?? token3;
+    }
+    // ── what is drawn at every step ──
+    mark(p, outside, layer2) {
+      for (const element of this.lit) element.className = element.dataset["plain"];
+      this.lit = [];
+      const focused = this.grid.querySelector("[tabindex='0']");
+      if (focused) set(focused, { tabindex: -1, "aria-selected": null });
+      if (outside) return;
+      this.add(this.columns[p], "now");
+      for (const row of this.cells) this.add(row[p], "now");
+      this.add(this.labels[this.row], "chosen");
+      this.tree.forEach(({ node }, r) => {
+        if (this.spec.nodes[node].heads.some(([each]) => each === layer2)) this.add(this.labels[r], "of-layer");
+      });
+      const chosen = this.cells[this.row][p];
+      this.add(chosen, "chosen");
+      set(chosen, { tabindex: 0, "aria-selected": "true" });
+      if (this.grid.contains(document.activeElement)) chosen.focus({ preventScroll: true });
+    }
+    light(node, p, how) {
+      this.tree.forEach((row, r) => {
+        if (row.node === node) this.add(this.cells[r][p], how);
+      });
+    }
+    add(element, how) {
+      element.dataset["plain"] ??= element.className;
+      element.className += ` ${how}`;
+      this.lit.push(element);
+    }
+    /** Where a head looks from a position of the run. */
+    looked([layer2, head], i2) {
+      const look = this.run.look(layer2, head, i2);
+      const attended = look.uniform ? Array.from({ length: look.count }, (_, k) => look.winner + k) : look.sharers;
+      return { label: `${layer2 + 1}.${head + 1}`, hue: `hue${Math.max(0, this.heads.indexOf(`${layer2} ${head}`)) % 7}`, attended, layer: layer2 };
+    }
+    said(node, p, words2, heads) {
+      const { name: name2, text, variable, kind: kind2 } = this.spec.nodes[node];
+      const at = p + this.spec.before.length;
+      const wrong = this.wrong(node, p);
+      const value = this.found.texts[node][p];
+      const said2 = kind2 === "bit" ? value === "T" ? "true" : "false" : this.shown(value);
+      const code2 = (text2) => el("code", {}, this.shown(text2));
+      const first = el("p", { class: "story" }, code2(variable || name2), ` is `, el("b", {}, said2), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code2(word.code)), ".");
+      const looks2 = heads.map(
+        ({ label, hue, attended }) => el("p", { class: `look ${hue}` }, el("b", { class: "tag" }, label), el("span", {}, `the head looks at ${attended.length > 1 ? "positions" : "position"} `, el("b", { class: "where" }, listed(attended))))
+      );
+      const whole3 = text !== name2 && text !== variable ? el("p", { class: "meaning mono" }, variable ? `${variable} = ${text}` : text) : null;
+      const bad = wrong === null ? null : el("p", { class: "bad" }, `✗ The weights say ${wrong} here.`);
+      return [first, bad, ...looks2, whole3].filter((part) => part !== null);
+    }
+    ends(position) {
+      const token3 = this.run.rows.fed(position);
+      return [el("p", { class: "story" }, `Position ${position} is ${token3}, outside the word: choose a position of the word to see why a part is true or false there.`)];
+    }
+    follow(p) {
+      if (p === this.followed) return;
+      this.followed = p;
+      const [column2, label] = [this.columns[p], this.labels[0]];
+      const [left, right] = [column2.offsetLeft - label.offsetWidth, column2.offsetLeft + column2.offsetWidth];
+      const { scrollLeft, clientWidth } = this.scroll;
+      if (left < scrollLeft) this.scroll.scrollLeft = left;
+      else if (right > scrollLeft + clientWidth) this.scroll.scrollLeft = right - clientWidth;
+    }
+    // ── what is chosen ──
+    clicked({ target }) {
+      const cell = target.closest("[data-position]");
+      if (cell) this.choose(Number(cell.dataset["row"] ?? this.row), Number(cell.dataset["position"]));
+    }
+    /** Choose a cell: the position, and the layer of the head that computes it. */
+    choose(row, i2, layer2 = true) {
+      this.row = row;
+      const { heads } = this.spec.nodes[this.tree[row].node];
+      this.store.set({ i: i2, playing: false, ...layer2 && heads[0] ? { layer: heads[0][0] } : {} });
+    }
+    pressed(event) {
+      const cell = event.target.closest("[data-row]");
+      if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
+      const [row, p] = [Number(cell.dataset["row"]), Number(cell.dataset["position"]) - this.spec.before.length];
+      const [rows, positions] = [this.tree.length - 1, this.columns.length - 1];
+      const places = {
+        ArrowLeft: [row, p - 1],
+        ArrowRight: [row, p + 1],
+        ArrowUp: [row - 1, p],
+        ArrowDown: [row + 1, p],
+        Home: [row, 0],
+        End: [row, positions],
+        Enter: [row, p],
+        " ": [row, p]
+      };
+      const place = places[event.key];
+      if (!place) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const [r, q] = [Math.max(0, Math.min(rows, place[0])), Math.max(0, Math.min(positions, place[1]))];
+      this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
+    }
+  };
+  function plain2({ operator: operator2, arguments: parts3 }) {
+    return operator2 === "always" || operator2 === "text" || operator2 === "input" || operator2 === "sum" && !parts3.length;
+  }
+  function treeOf({ nodes, root: root2 }) {
+    const rows = [];
+    const met = /* @__PURE__ */ new Set();
+    const waiting = [[root2, 0]];
+    while (waiting.length) {
+      const [node, depth] = waiting.pop();
+      const parts3 = [...new Set(nodes[node].arguments)].filter((part) => !plain2(nodes[part]));
+      const again = met.has(node) && parts3.length > 0;
+      met.add(node);
+      rows.push({ node, depth, again });
+      if (!again) waiting.push(...parts3.reverse().map((part) => [part, depth + 1]));
+    }
+    return rows;
+  }
+
+  // src/sequence/scheme.ts
+  var Scheme = class {
+    constructor(spec) {
+      this.spec = spec;
+      const { nodes } = spec;
+      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      nodes.forEach((node, n) => {
+        if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
+      });
+      this.layers = [];
+      for (const node of nodes) {
+        this.layers.push(this.since(node));
+        this.ended.push(node.operator === "looped" || node.kind !== "loop" && node.arguments.some((part) => this.ended[part]));
+      }
+      const layers = [...new Set(this.layers.filter((_, n) => this.has[n]))].sort((a, b) => a - b);
+      this.bands = layers.map((layer2) => ({ layer: layer2, rows: this.inside(layer2) }));
+      this.rows = this.bands.flatMap((band) => band.rows);
+      this.edges = [...this.rows.flatMap((row) => this.into(row)), ...nodes.flatMap((node) => this.again(node))];
+    }
+    spec;
+    bands;
+    edges;
+    /** The nodes with rows, from top to bottom. */
+    rows;
+    has;
+    layers;
+    /** Whether a node is made of what a loop leaves. */
+    ended = [];
+    /** The layer of the weights after which a node is known, from 0; -1: from the embedding on. */
+    layer(number4) {
+      return this.layers[number4];
+    }
+    /** Whether a node is made of what a loop leaves, so that it is known after the last pass. */
+    afterLoop(number4) {
+      return this.ended[number4];
+    }
+    /** Whether a node has a row. */
+    row(number4) {
+      return this.has[number4];
+    }
+    /** The heads of the weights that look where a selector selects, or where that of an aggregate does: layer and head, from 0. */
+    heads(number4) {
+      const selector = this.selector(number4);
+      if (selector === null) return [];
+      const own = this.spec.nodes[selector].heads;
+      return own.length ? own : this.spec.nodes[number4].heads;
+    }
+    /** A selector itself, or that of an aggregate; null of other nodes. */
+    selector(number4) {
+      const node = this.spec.nodes[number4];
+      if (node.kind === "selector") return number4;
+      return node.operator === "aggregate" ? node.arguments[0] : null;
+    }
+    /** The s-ops that a selector compares, as they are written: keys and queries, each once and without constants. */
+    compared(selector) {
+      const { nodes } = this.spec;
+      const [keys2, queries] = [/* @__PURE__ */ new Set(), /* @__PURE__ */ new Set()];
+      const visit = (number4) => {
+        const node = nodes[number4];
+        if (node.operator !== "select") return node.arguments.forEach(visit);
+        const [key, query] = node.arguments;
+        if (nodes[key].operator !== "constant") keys2.add(key);
+        if (nodes[query].operator !== "constant") queries.add(query);
+      };
+      visit(selector);
+      return { keys: [...keys2], queries: [...queries] };
+    }
+    /** The aggregates with rows of a selector. */
+    aggregates(selector) {
+      return this.rows.filter((row) => row !== selector && this.selector(row) === selector);
+    }
+    /** The edges to a row: from the rows that it is made of. */
+    into(to) {
+      const node = this.spec.nodes[to];
+      const from = (numbers, role) => this.behind(numbers).map((number4) => ({ from: number4, to, role }));
+      if (node.kind === "selector") {
+        const { keys: keys2, queries } = this.compared(to);
+        return [...from(keys2, "key"), ...from(queries, "query")];
+      }
+      if (node.operator === "aggregate") return [{ from: node.arguments[0], to, role: "selector" }, ...from([node.arguments[1]], "value")];
+      return from(parts2(node), "part");
+    }
+    /** The edges of a loop: from what a pass makes to what the next one begins with. */
+    again(node) {
+      if (node.operator !== "repeat") return [];
+      return node.states.flatMap((to, n) => this.has[to] ? this.behind([node.nexts[n]]).filter((from) => from !== to).map((from) => ({ from, to, role: "again" })) : []);
+    }
+    /** The rows that nodes stand for: their own, or those of what they are made of; each once. */
+    behind(numbers) {
+      const found = /* @__PURE__ */ new Set();
+      const visit = (number4) => {
+        if (this.has[number4]) found.add(number4);
+        else parts2(this.spec.nodes[number4]).forEach(visit);
+      };
+      numbers.forEach(visit);
+      return [...found].sort((a, b) => a - b);
+    }
+    /** The cells that a cell is made of: the other end of each edge, and the position there. */
+    sources({ node, at }, { selected: selected3 }) {
+      const selector = this.selector(node);
+      const row = selector === null ? [] : selected3[selector][at];
+      return this.into(node).flatMap((edge) => {
+        if (edge.role !== "key" && edge.role !== "value") return [{ ...edge, at }];
+        return row.flatMap((on, k) => on ? [{ ...edge, at: k }] : []);
+      });
+    }
+    /** All cells that a cell depends on. */
+    upstream(place, evaluated) {
+      const found = /* @__PURE__ */ new Map();
+      const waiting = [place];
+      for (let here = waiting.pop(); here; here = waiting.pop())
+        for (const { from, at } of this.sources(here, evaluated)) {
+          const name2 = `${from}:${at}`;
+          if (found.has(name2)) continue;
+          found.set(name2, { node: from, at });
+          waiting.push({ node: from, at });
+        }
+      return [...found.values()];
+    }
+    since(node) {
+      if (node.heads.length) return Math.max(...node.heads.map(([layer2]) => layer2));
+      if (node.operator === "aggregate" && this.spec.nodes[node.arguments[0]].heads.length) return this.layers[node.arguments[0]];
+      return node.since ?? Math.max(-1, ...node.arguments.map((part) => this.layers[part] ?? -1));
+    }
+    /** The rows of a layer: each selector before what it aggregates, anything after what it is made of. */
+    inside(layer2) {
+      const here = this.layers.flatMap((own, number4) => own === layer2 && this.has[number4] ? [number4] : []);
+      const order2 = here.flatMap((number4) => this.spec.nodes[number4].kind === "selector" ? [number4, ...here.filter((each) => this.spec.nodes[each].operator === "aggregate" && this.selector(each) === number4)] : []);
+      return [...order2, ...here.filter((number4) => !order2.includes(number4))];
+    }
+  };
+  function parts2(node) {
+    return node.operator === "looped" ? [node.arguments[1]] : node.arguments;
+  }
+  function kindOf(node, values) {
+    if (node.kind === "selector") return "selector";
+    if (typeof values[0] === "string") return "token";
+    return values.every((value) => typeof value === "boolean") && !node.numeric ? "truth" : "number";
+  }
+  function sizeOf(value) {
+    return typeof value === "string" ? null : Math.abs(nearest(value));
+  }
+
+  // src/sequence/flow.ts
+  var ROW = 36;
+  var HIGH = 26;
+  var HEAD = 36;
+  var LEAST = 26;
+  var MOST6 = 46;
+  var WIDEST = 78;
+  var CHARACTER = 7.4;
+  var DOT = 12;
+  var BARS = 48;
+  var ROLES = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
+  var FlowPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      let y = 0;
+      for (const { layer: layer2, rows } of program.scheme.bands) {
+        const button2 = el(
+          "button",
+          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
+          el("span", { class: "number" }, String(layer2 + 1)),
+          program.title(layer2)
+        );
+        this.bands.set(layer2, button2);
+        this.names.append(button2);
+        y += HEAD;
+        for (const row of rows) {
+          this.middle.set(row, y + ROW / 2);
+          this.names.append(this.name(row, y));
+          y += ROW;
+        }
+      }
+      this.height = y + 4;
+      this.names.prepend(this.arcs);
+      this.names.style.height = `${this.height}px`;
+      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
+      this.tape.addEventListener("mouseleave", () => this.light(null));
+      this.tape.addEventListener("click", (event) => {
+        const place = this.under(event);
+        if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
+      });
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `role of-${role}` }, name2));
+      this.element = el(
+        "section",
+        { class: "panel flow-panel", "aria-label": "The flow of the computation" },
+        el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
+        this.scroll,
+        this.said,
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+      );
+    }
+    program;
+    store;
+    element;
+    scroll = el("div", { class: "scroll flow" });
+    heading = svg("svg", { class: "flow-positions", "aria-hidden": "true" });
+    names = el("div", { class: "flow-names" });
+    arcs = svg("svg", { class: "flow-arcs", "aria-hidden": "true" });
+    tape = svg("svg", { class: "flow-tape", "aria-hidden": "true" });
+    said = el("p", { class: "flow-said mono" });
+    lines = svg("g", {});
+    marks = svg("g", {});
+    column = svg("rect", { class: "flow-column" });
+    buttons = /* @__PURE__ */ new Map();
+    bands = /* @__PURE__ */ new Map();
+    cells = /* @__PURE__ */ new Map();
+    edges = [];
+    /** The middle of each row, from the top. */
+    middle = /* @__PURE__ */ new Map();
+    height;
+    wide = 0;
+    drawn = null;
+    shown = null;
+    /** Lay out the cells in the width that there is. */
+    measure() {
+      const { names, scroll, program } = this;
+      this.drawn = null;
+      names.style.width = "";
+      const spare = scroll.clientWidth - names.offsetWidth - program.count * MOST6 - 16;
+      if (spare > 0) names.style.width = `${Math.min(names.offsetWidth + spare, 380)}px`;
+      this.drawArcs();
+    }
+    draw(now) {
+      const { program } = this;
+      if (this.drawn !== program.evaluated) this.build();
+      const here = program.place(now);
+      const lit = now.lit;
+      const near2 = /* @__PURE__ */ new Set();
+      for (const { edge, group } of this.edges) {
+        const touches = edge.from === here.node || edge.to === here.node;
+        group.classList.toggle("near", touches);
+        if (touches) near2.add(edge.from).add(edge.to);
+      }
+      const chosen = program.chosen(now);
+      for (const [row, button2] of this.buttons) {
+        const classes = { ...program.known(row, now), chosen: row === chosen, lit: row === lit?.node, near: near2.has(row) };
+        for (const [name2, on] of Object.entries(classes)) for (const part of [button2, this.cells.get(row)]) part.classList.toggle(name2, on);
+        set(button2, { "aria-pressed": String(row === chosen), tabindex: row === chosen ? 0 : -1 });
+      }
+      const layer2 = program.layer(now.layer);
+      for (const [number4, button2] of this.bands) {
+        button2.classList.toggle("chosen", number4 === layer2);
+        set(button2, { "aria-pressed": String(number4 === layer2) });
+      }
+      set(this.column, { x: here.at * this.wide });
+      this.said.textContent = program.because(here);
+      this.scroll.classList.toggle("playing", now.playing);
+      this.trace(here);
+      if (chosen === this.shown) return;
+      this.shown = chosen;
+      this.show(chosen);
+    }
+    /** Bring a row into view, in the panel alone. */
+    show(row) {
+      const { scroll, heading: heading2 } = this;
+      const [top2, bottom] = [this.middle.get(row) - ROW - HEAD / 2, this.middle.get(row) + ROW];
+      const high = scroll.clientHeight - heading2.clientHeight;
+      if (top2 < scroll.scrollTop) scroll.scrollTop = top2;
+      else if (bottom > scroll.scrollTop + high) scroll.scrollTop = bottom - high;
+    }
+    name(row, y) {
+      const { program, store } = this;
+      const { name: name2 } = program.node(row);
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: `sop kind-${program.kind(row)}${program.isOutput(row) ? " output" : ""}`,
+          style: `top:${y}px`,
+          "data-node": row,
+          "aria-pressed": "false",
+          title: name2,
+          click: () => store.set({ node: row }),
+          mouseenter: () => this.light({ node: row, at: program.place(store.now).at }),
+          mouseleave: () => this.light(null)
+        },
+        ...program.kind(row) === "selector" ? program.tags(row) : [],
+        el("span", { class: "sop-name" }, name2)
+      );
+      this.buttons.set(row, button2);
+      return button2;
+    }
+    /** Draw the cells of all rows. */
+    build() {
+      const { program, height } = this;
+      const { count: count2, scheme } = program;
+      this.drawn = program.evaluated;
+      const room = this.scroll.clientWidth - this.names.offsetWidth - 10;
+      const widest = Math.max(1, ...scheme.rows.flatMap((row) => program.texts(row).map((text) => text.length)));
+      const least = Math.min(WIDEST, Math.max(LEAST, widest * CHARACTER + 8));
+      const wide = Math.max(least, Math.min(Math.max(MOST6, least), Math.floor(room / count2)));
+      this.wide = wide;
+      const width = count2 * wide + 4;
+      set(this.tape, { width, height, viewBox: `0 0 ${width} ${height}` });
+      set(this.heading, { width, height: 20, viewBox: `0 0 ${width} 20` });
+      this.heading.replaceChildren(...Array.from({ length: count2 }, (_, i2) => svg("text", { x: (i2 + 0.5) * wide, y: 14, "text-anchor": "middle" }, String(i2))));
+      set(this.column, { y: 0, width: wide, height });
+      for (const row of scheme.rows) {
+        this.cells.set(row, this.row(row));
+        set(this.buttons.get(row), { "aria-label": program.said(row) });
+      }
+      this.tape.replaceChildren(this.column, this.marks, this.lines, ...this.cells.values());
+    }
+    row(row) {
+      const { program, wide } = this;
+      const kind2 = program.kind(row);
+      const group = svg("g", { "data-node": row, class: `flow-cells kind-${kind2}${program.isOutput(row) ? " output" : ""}`, transform: `translate(0 ${this.middle.get(row) - HIGH / 2})` });
+      if (kind2 === "selector") {
+        program.selected(row).forEach((keys2, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.bars(keys2))));
+        return group;
+      }
+      const selector = program.scheme.selector(row);
+      const sizes = program.evaluated.values[row].map(sizeOf);
+      const largest2 = Math.max(...sizes.map((size) => size ?? 0), 1e-9);
+      program.texts(row).forEach((text, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.cell(text, kind2, kind2 === "number" ? sizes[q] / largest2 : 0, selector !== null && !program.selected(selector)[q].includes(true)))));
+      return group;
+    }
+    /** share: how large the value is beside the largest of the row; fallback: whether it is there because nothing is selected. */
+    cell(text, kind2, share, fallback) {
+      const { wide, program } = this;
+      const hue = kind2 === "token" ? program.hue(text) : null;
+      const frame = svg("rect", { class: `frame${hue === null ? "" : ` hue${hue} tinted`}${kind2 === "truth" && text === "T" ? " yes" : ""}${fallback ? " fallback" : ""}`, x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      const tall = Math.round((HIGH - 4) * share);
+      const bar = tall ? svg("rect", { class: "bar", x: 4, y: HIGH - 2 - tall, width: wide - 8, height: tall, rx: 2 }) : null;
+      return [frame, ...bar ? [bar] : [], this.label(text)];
+    }
+    label(text) {
+      const { wide } = this;
+      const tight = text.length * CHARACTER > wide - 6 ? { textLength: wide - 8, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { x: wide / 2, y: HIGH / 2 + 4.5, "text-anchor": "middle", ...tight }, text);
+    }
+    /** A selector's cell: the tape in small, filled where it is selected; of a long tape the number of selected positions. */
+    bars(keys2) {
+      const { wide } = this;
+      const frame = svg("rect", { class: "frame", x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      if (keys2.length > BARS) return [frame, this.label(String(keys2.filter(Boolean).length))];
+      const step = (wide - 9) / keys2.length;
+      const thick = step > 2.5 ? step - 0.8 : step * 0.85;
+      const path = (on) => keys2.flatMap((key, k) => key === on ? [`M${(4.5 + k * step).toFixed(2)} 5h${thick.toFixed(2)}v${HIGH - 10}h${(-thick).toFixed(2)}z`] : []).join("");
+      return [frame, svg("path", { class: "off", d: path(false) }), svg("path", { class: "on", d: path(true) })];
+    }
+    /** The arcs between rows, left of their names. */
+    drawArcs() {
+      const { scheme } = this.program;
+      const { height } = this;
+      const room = parseFloat(getComputedStyle(this.names.querySelector(".sop")).paddingLeft);
+      const x = room - DOT;
+      set(this.arcs, { width: room, height, viewBox: `0 0 ${room} ${height}` });
+      this.edges.length = 0;
+      const length = (edge) => this.middle.get(edge.to) - this.middle.get(edge.from);
+      const farthest = Math.max(...scheme.edges.map((edge) => Math.abs(length(edge))), 1);
+      const shift2 = { key: -4, query: 4, value: 0, selector: -3, part: 0, again: 0 };
+      for (const edge of [...scheme.edges].sort((a, b) => Math.abs(length(b)) - Math.abs(length(a)))) {
+        const from = this.middle.get(edge.from);
+        const to = this.middle.get(edge.to) + shift2[edge.role];
+        const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
+        const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
+        const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
+        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+      }
+      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
+    }
+    /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
+    trace(here) {
+      const { wide, middle, program } = this;
+      const sources = program.scheme.sources(here, program.evaluated);
+      const direct = new Map(sources.map((source) => [`${source.from}:${source.at}`, source]));
+      const mark2 = (node, at, kind2) => svg("rect", { class: `flow-mark ${kind2}`, x: at * wide, y: middle.get(node) - HIGH / 2 - 2, width: wide, height: HIGH + 4, rx: 7 });
+      this.marks.replaceChildren(
+        ...program.scheme.upstream(here, program.evaluated).filter(({ node, at }) => !direct.has(`${node}:${at}`)).map(({ node, at }) => mark2(node, at, "far")),
+        ...[...direct.values()].map(({ from, at, role }) => mark2(from, at, `of-${role}`)),
+        mark2(here.node, here.at, "here")
+      );
+      this.lines.replaceChildren(
+        ...sources.map(({ from, at, role }) => {
+          const [x0, x1] = [(at + 0.5) * wide, (here.at + 0.5) * wide];
+          const [y0, y1] = [middle.get(from), middle.get(here.node)];
+          if (at !== here.at) {
+            const bend = Math.max(8, (y1 - y0 - HIGH) / 2);
+            return svg("path", { class: `flow-line of-${role}`, d: `M${x0} ${y0 + HIGH / 2 + 2}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1 - HIGH / 2 - 2}` });
+          }
+          const edge = (here.at + 1) * wide;
+          return svg("path", { class: `flow-line of-${role}`, d: `M${edge - 2} ${y0}Q${edge + 3} ${y0} ${edge + 3} ${y0 + 6}V${y1 - 6}Q${edge + 3} ${y1} ${edge - 2} ${y1}` });
+        })
+      );
+    }
+    /** The row and the position under the mouse. */
+    under(event) {
+      const box = this.tape.getBoundingClientRect();
+      const at = Math.floor((event.clientX - box.left) / this.wide);
+      const y = event.clientY - box.top;
+      if (at < 0 || at >= this.program.count) return null;
+      for (const [node, middle] of this.middle) if (Math.abs(y - middle) <= ROW / 2) return { node, at };
+      return null;
+    }
+    light(lit) {
+      const now = this.store.now.lit;
+      if (lit?.node !== now?.node || lit?.at !== now?.at) this.store.set({ lit });
+    }
+    /** Move the focus along the arcs, or from row to row. */
+    key(event) {
+      const { rows } = this.program.scheme;
+      const edges = this.program.scheme.edges.filter(({ role }) => role !== "again");
+      const place = rows.findIndex((row) => this.buttons.get(row) === document.activeElement);
+      if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const here = rows[place];
+      const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
+      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const find2 = keys2[event.key];
+      if (!find2) return;
+      event.preventDefault();
+      const next = rows[find2()];
+      if (next === void 0) return;
+      this.buttons.get(next).focus();
+      this.light({ node: next, at: this.program.place(this.store.now).at });
+    }
+  };
+
+  // src/sequence/program.ts
+  var LISTED = 10;
+  var Program = class {
+    /** word: the tokens of the input. */
+    constructor(spec, run2, word) {
+      this.spec = spec;
+      this.run = run2;
+      this.word = word;
+      this.scheme = new Scheme(spec);
+      this.lines = spec.source.trimEnd().split("\n");
+      this.evaluated = this.whole = evaluate(spec, word);
+      this.kinds = spec.nodes.map((node, n) => kindOf(node, this.evaluated.values[n]));
+    }
+    spec;
+    run;
+    word;
+    scheme;
+    /** The lines of its text. */
+    lines;
+    kinds;
+    whole;
+    /** By loop and pass, what every node is if the loop ends after it. */
+    after = /* @__PURE__ */ new Map();
+    /** What every node is, in the chosen pass of a loop. */
+    evaluated;
+    /** The number of positions of the input. */
+    get count() {
+      return this.word.length;
+    }
+    /** The position of the run at which position `at` of the input is. */
+    position(at) {
+      return this.spec.before.length + at;
+    }
+    /** What is computed, in a line. */
+    get about() {
+      const heads = this.scheme.rows.filter((row) => this.kind(row) === "selector").length;
+      const depth = Math.max(0, ...this.spec.nodes.map((node) => node.depth));
+      return `depth ${depth}, ${count(heads, "head")}`;
+    }
+    node(number4) {
+      return this.spec.nodes[number4];
+    }
+    kind(number4) {
+      return this.kinds[number4];
+    }
+    /** The values of a node as the table shows them, blanks visible. */
+    texts(number4) {
+      return (this.evaluated.texts[number4] ?? []).map((text) => text.replaceAll(" ", "␣"));
+    }
+    selected(number4) {
+      return this.evaluated.selected[number4];
+    }
+    /** Whether it is what the program computes. */
+    isOutput(number4) {
+      return this.spec.root === number4;
+    }
+    /** The hue of a text among the tokens; null: it is none of them. */
+    hue(text) {
+      const letter = this.spec.alphabet.indexOf(text);
+      return letter < 0 ? null : letter % 7;
+    }
+    /** A row in words, for screen readers. */
+    said(row) {
+      const { name: name2 } = this.node(row);
+      return this.kind(row) === "selector" ? `selector ${name2}` : `${name2}: ${this.texts(row).join(" ")}`;
+    }
+    /** Why a cell is what it is, in a line. */
+    because({ node: number4, at }) {
+      const node = this.node(number4);
+      const here = `${node.name} at ${at}`;
+      const selector = this.scheme.selector(number4);
+      const text = this.texts(number4)[at];
+      const list = (all) => (all.length > LISTED ? [...all.slice(0, LISTED), "…"] : all).join(", ");
+      if (selector === null) {
+        const parts3 = this.scheme.into(number4).map(({ from }) => `${this.node(from).name} = ${this.texts(from)[at]}`);
+        return parts3.length ? `${here} = ${node.text} = ${text}, where ${list(parts3)}` : `${here} = ${text}`;
+      }
+      const keys2 = this.selected(selector)[at].flatMap((on, k) => on ? [k] : []);
+      const places = list(keys2.map(String));
+      if (node.kind === "selector") {
+        if (node.operator !== "select") return `${here} selects ${places || "nothing"}`;
+        const [key, query] = node.arguments;
+        return `${here} selects ${places || "nothing"}: the positions where ${this.node(key).name} ${node.relation} ${this.texts(query)[at]}`;
+      }
+      const values = node.arguments[1];
+      const { name: name2 } = this.node(values);
+      if (!keys2.length) return `${here} = ${text}, the default: ${this.node(selector).name} selects nothing there`;
+      if (keys2.length === 1) return `${here} = ${name2} at ${places} = ${text}`;
+      return `${here} = the mean of ${name2} at ${places} = the mean of ${list(keys2.map((k) => this.texts(values)[k]))} = ${text}`;
+    }
+    /** The numbers of the heads that compute a selector, in their hues. */
+    tags(row) {
+      return this.scheme.heads(row).map(([layer2, head]) => el("b", { class: `tag hue${this.number(layer2, head) % 7}` }, `${layer2 + 1}.${head + 1}`));
+    }
+    /** Where the heads of the selector of a node look, in the chosen pass. */
+    looks(node, { layer: step }) {
+      const steps = this.run.stepsWith(step);
+      return this.scheme.heads(node).map(([layer2, head]) => ({
+        label: `${layer2 + 1}.${head + 1}`,
+        hue: this.number(layer2, head) % 7,
+        keys: this.word.map((_, at) => {
+          const weights = this.run.attention(steps[layer2], head, this.position(at));
+          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+        })
+      }));
+    }
+    /** The number of a head among those of all layers. */
+    number(layer2, head) {
+      return this.run.spec.layers.slice(0, layer2).reduce((sum, { heads }) => sum + heads.length, head);
+    }
+    // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
+    /** The layer of a step, from 0; -1: the embedding. */
+    layer(step) {
+      return this.run.layerOf(step);
+    }
+    /** The step of a layer that goes with the chosen step: in the same pass of a loop, otherwise the last. */
+    step(layer2, chosen) {
+      return layer2 < 0 ? -1 : this.run.stepsWith(chosen)[layer2];
+    }
+    title(layer2) {
+      return layer2 < 0 ? "input" : this.run.spec.layers[layer2].name;
+    }
+    /** See what there is in the pass of a step. */
+    turn({ layer: step }) {
+      const { spec, run: run2, after } = this;
+      const [layer2, pass] = run2.spec.steps[step] ?? [-1, 0];
+      const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last2]) => first <= layer2 && layer2 <= last2)];
+      if (loop === void 0) return void (this.evaluated = this.whole);
+      const key = `${loop} ${pass}`;
+      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after.get(key);
+    }
+    /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
+    known(row, { layer: step }) {
+      const { run: run2, scheme } = this;
+      const [own, layer2] = [scheme.layer(row), this.layer(step)];
+      const looping = own === layer2 && (run2.spec.steps[step]?.[1] ?? 0) < run2.passes(layer2) && scheme.afterLoop(row);
+      return { unknown: own > layer2 || looping, fresh: own === layer2 && !looping };
+    }
+    /** The chosen row: the one that was clicked, otherwise the head of the chosen layer, or the last row that is known there. */
+    chosen({ node, layer: layer2 }) {
+      if (node !== null && this.scheme.row(node)) return node;
+      const known = this.scheme.bands.filter((band) => band.layer <= this.layer(layer2));
+      const rows = (known.at(-1) ?? this.scheme.bands[0]).rows;
+      return rows.find((row) => this.node(row).operator === "aggregate") ?? rows.at(-1);
+    }
+    /** The cell that is looked at: the one under the mouse, otherwise that of the chosen row at the position. */
+    place(now) {
+      const at = Math.max(0, Math.min(this.count - 1, now.i - this.spec.before.length));
+      return now.lit ?? { node: this.chosen(now), at };
+    }
+  };
+
+  // src/sequence/matrix.ts
+  var CELL = 26;
+  var LEAST2 = 19;
+  var GAP = 7;
+  var CHARACTER2 = 7;
+  var LONGEST3 = [24, 18, 14, 10];
+  var FLAG = 17;
+  var SPACE = 24;
+  var WRITTEN = 16;
+  var Matrices = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+    }
+    program;
+    store;
+    element = el("div", { class: "matrices" });
+    /** By query position, what is marked when it is looked at. */
+    marked = [];
+    cell = CELL;
+    /** The most characters of a label. */
+    longest = LONGEST3[0];
+    /** Whether the matrices of heads are below that of the selector. */
+    stacked = false;
+    /** Draw the matrix of the selector of a node, and beside it those of heads, in `room` pixels. */
+    show(node, heads, room) {
+      const { count: count2, scheme } = this.program;
+      const selector = scheme.selector(node);
+      this.marked = Array.from({ length: count2 }, () => []);
+      const own = () => this.margins(selector).left + this.margins(selector).right + 4;
+      const beside = (this.width([this.program.word]) + 2 + SPACE) * heads.length;
+      const together = () => Math.floor((room - own() - beside) / (count2 * (1 + heads.length)));
+      this.cell = CELL;
+      for (this.longest of LONGEST3) if (together() >= LEAST2) break;
+      this.stacked = together() < LEAST2;
+      if (this.stacked) this.longest = LONGEST3[0];
+      this.cell = Math.min(CELL, this.stacked ? Math.max(LEAST2, Math.floor((room - own()) / count2)) : together());
+      this.element.replaceChildren(this.selector(node, selector), ...heads.map((head) => this.attention(node, selector, head)));
+    }
+    /** Mark the row of a query position. */
+    draw(at) {
+      this.marked.forEach((parts3, q) => {
+        for (const part of parts3) {
+          part.classList.toggle("now", q === at);
+          if (part.hasAttribute("tabindex")) set(part, { tabindex: q === at ? 0 : -1 });
+        }
+      });
+    }
+    selector(node, selector) {
+      const { program, cell } = this;
+      const { count: count2, scheme } = program;
+      const { keys: keys2, queries } = scheme.compared(selector);
+      const results = scheme.aggregates(selector);
+      const values = this.averaged(selector);
+      const { left, asked, given: given2, top: top2 } = this.margins(selector);
+      const right = left + count2 * cell + GAP;
+      const bottom = top2 + count2 * cell + GAP;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, cell / 2], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left - asked * (queries.length + 0.5), top2 + (q + 0.5) * cell], asked, "token-label")
+      ];
+      keys2.forEach((key, n) => parts3.push(this.text(this.label(key), left - GAP, (n + 1.5) * cell, "end", "label of-key"), ...this.strip(key, left, (n + 1) * cell, "key")));
+      queries.forEach((query, n) => {
+        const x = left - asked * (queries.length - n);
+        const y = top2 - 12 - FLAG * (queries.length - n - 1);
+        parts3.push(this.text(this.label(query), x + asked, y, "end", "label of-query"), ...this.down(query, x, top2, asked, "query"));
+      });
+      results.forEach((result, n) => {
+        const y = top2 - 12 - FLAG * (results.length - n - 1);
+        const kinds = program.selected(selector).map((row) => row.includes(true) ? "value" : "fallback");
+        parts3.push(this.text(this.label(result, Math.floor((count2 * cell + (n + 1) * given2) / CHARACTER2)), right + (n + 1) * given2 - 2, y, "end", `label of-value${result === node ? " shown" : ""}`), ...this.down(result, right + n * given2, top2, given2, kinds));
+      });
+      values.forEach((value, n) => parts3.push(this.text(this.label(value), left - GAP, bottom + (n + 0.5) * cell, "end", "label of-value"), ...this.strip(value, left, bottom + n * cell, "value")));
+      const rows = program.selected(selector).map((row, q) => {
+        const path = row.flatMap((on, k) => on ? [square(left + k * cell, top2 + q * cell, cell)] : []).join("");
+        return this.row(node, q, left, top2, path, "on", this.saidRow(row), "selector");
+      });
+      const width = right + given2 * results.length + 2;
+      const height = bottom + values.length * cell + 2;
+      return this.figure("selector", `The selector: row, query position; column, key position`, width, height, left, top2, [...parts3, ...rows]);
+    }
+    attention(node, selector, { label, hue, keys: keys2 }) {
+      const { program, cell } = this;
+      const { count: count2 } = program;
+      const left = this.width([program.word]) + 2;
+      const top2 = this.stacked ? cell + GAP : this.margins(selector).top;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, top2 - cell / 2 - 3], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left / 2, top2 + (q + 0.5) * cell], left, "token-label")
+      ];
+      const rows = keys2.map((looked, q) => {
+        const due = program.selected(selector)[q];
+        const empty2 = !due.includes(true);
+        const share = 1 / looked.length;
+        const path = looked.map((k) => square(left + k * cell, top2 + q * cell, cell)).join("");
+        const group = this.row(node, q, left, top2, path, `share${empty2 ? " loose" : ""}`, `head ${label} looks at ${looked.join(", ")}${looked.length > 1 ? `, ${shareText(share)} each` : ""}`, label);
+        group.querySelector(".share")?.setAttribute("fill-opacity", String(share === 1 ? 1 : 0.12 + 0.5 * share));
+        if (count2 <= WRITTEN) for (const k of looked) group.append(this.text(shareText(share), left + (k + 0.5) * cell, top2 + (q + 0.5) * cell, "middle", share > 0.55 && !empty2 ? "written light" : "written"));
+        if (empty2) return group;
+        const wrong = due.flatMap((on, k) => on !== looked.includes(k) ? [square(left + k * cell, top2 + q * cell, cell)] : []);
+        if (wrong.length) group.append(svg("path", { class: "different", d: wrong.join("") }));
+        return group;
+      });
+      const below = this.stacked ? 0 : GAP + this.averaged(selector).length * cell;
+      const figure = this.figure(`attention hue${hue}`, `Head ${label}: row, where it looks from; column, where it looks`, left + count2 * cell + 2, top2 + count2 * cell + below + 2, left, top2, [...parts3, ...rows]);
+      set(figure, { "data-head": label });
+      figure.prepend(el("figcaption", {}, "attention of ", el("b", { class: "tag" }, label)));
+      return figure;
+    }
+    figure(kind2, said2, width, height, left, top2, parts3) {
+      const { cell } = this;
+      const { count: count2 } = this.program;
+      const grid = Array.from({ length: count2 + 1 }, (_, n) => `M${left} ${top2 + n * cell}h${count2 * cell}M${left + n * cell} ${top2}v${count2 * cell}`).join("");
+      const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said2 }, svg("rect", { class: "ground", x: left, y: top2, width: count2 * cell, height: count2 * cell }), svg("path", { class: "lines", d: grid }), ...parts3);
+      const caption = kind2 === "selector" ? [el("figcaption", {}, "selector")] : [];
+      return el("figure", { class: `matrix ${kind2}` }, ...caption, el("div", { class: "scroll", tabindex: -1 }, drawing));
+    }
+    /** A row of a matrix: what is filled, and what is pointed at. */
+    row(node, q, left, top2, path, kind2, said2, of) {
+      const { cell, program, store } = this;
+      const { count: count2 } = program;
+      const light = () => store.set({ lit: { node, at: q } });
+      const frame = svg("rect", {
+        class: "row-frame",
+        x: left,
+        y: top2 + q * cell,
+        width: count2 * cell,
+        height: cell,
+        tabindex: -1,
+        role: "button",
+        "aria-label": `position ${q}, ${program.word[q]}: ${said2}`,
+        "data-row": q,
+        "data-of": of,
+        mouseenter: light,
+        mouseleave: () => store.set({ lit: null }),
+        focus: light,
+        blur: () => store.set({ lit: null }),
+        click: () => store.set({ i: program.position(q), playing: false }),
+        keydown: (event) => this.key(event, of, q)
+      });
+      this.marked[q].push(frame);
+      return svg("g", { class: "matrix-row" }, path ? svg("path", { class: kind2, d: path }) : null, frame);
+    }
+    key(event, of, q) {
+      const next = { ArrowUp: q - 1, ArrowDown: q + 1, Home: 0, End: this.program.count - 1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") this.store.set({ i: this.program.position(q), playing: false });
+      else if (next === void 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      else this.element.querySelector(`[data-of="${of}"][data-row="${next}"]`)?.focus();
+      event.preventDefault();
+    }
+    saidRow(row) {
+      const keys2 = row.flatMap((on, k) => on ? [k] : []);
+      return keys2.length ? `selects ${keys2.join(", ")}` : "selects nothing";
+    }
+    /** What is around the matrix of a selector: the room left of it, of which each column of queries takes `asked`, the columns of results
+     * right of it, each `given` wide, and the room above it. */
+    margins(selector) {
+      const { program, cell } = this;
+      const { keys: keys2, queries } = program.scheme.compared(selector);
+      const results = program.scheme.aggregates(selector);
+      const asked = this.width([...queries.map((query) => program.texts(query)), program.word]);
+      const given2 = this.width(results.map((result) => program.texts(result)));
+      const wide = (node) => this.label(node).length * CHARACTER2 + GAP;
+      const labels = [...[...keys2, ...this.averaged(selector)].map(wide), ...queries.map((query, n) => wide(query) + asked * (queries.length - n - 1))];
+      const flags = Math.max(queries.length, results.length) * FLAG;
+      return { left: Math.max(asked * (queries.length + 1), ...labels), right: GAP + given2 * results.length, top: (1 + keys2.length) * cell + flags + GAP, asked, given: given2 };
+    }
+    label(node, longest = this.longest) {
+      const { name: name2 } = this.program.node(node);
+      return name2.length > longest ? `${name2.slice(0, longest - 1)}…` : name2;
+    }
+    /** What is averaged where a selector selects, each once and without constants. */
+    averaged(selector) {
+      const { program } = this;
+      const values = program.scheme.aggregates(selector).map((result) => program.node(result).arguments[1]);
+      return [...new Set(values)].filter((value) => program.node(value).operator !== "constant");
+    }
+    width(columns) {
+      return Math.max(this.cell, ...columns.flat().map((text) => Math.min(60, text.length * CHARACTER2 + 6)));
+    }
+    strip(node, x, y, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, k) => [svg("rect", { class: `box of-${kind2}`, x: x + k * cell, y, width: cell, height: cell - 2 }), this.text(text, x + (k + 0.5) * cell, y + cell / 2 - 1, "middle", "", cell - 3)]);
+    }
+    down(node, x, y, wide, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, q) => [svg("rect", { class: `box of-${typeof kind2 === "string" ? kind2 : kind2[q]}`, x, y: y + q * cell, width: wide - 2, height: cell }), this.text(text, x + wide / 2 - 1, y + (q + 0.5) * cell, "middle", "", wide - 4)]);
+    }
+    texts(texts, place, most, kind2) {
+      return texts.map((text, n) => this.text(text, ...place(n), "middle", kind2, most - 3));
+    }
+    text(text, x, y, anchor, kind2, most = Infinity) {
+      const tight = text.length * CHARACTER2 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { class: kind2, x, y: y + 4, "text-anchor": anchor, ...tight }, text);
+    }
+  };
+  function square(x, y, size) {
+    return `M${x + 1} ${y + 1}h${size - 2}v${size - 2}h${2 - size}z`;
+  }
+  function shareText(share) {
+    const text = share.toFixed(2);
+    return share >= 0.995 ? "1" : text === "0.00" ? "~0" : text.slice(1);
+  }
+
+  // src/sequence/sop.ts
+  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var SOpPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      this.matrices = new Matrices(program, store);
+      this.lines = program.lines.map((line) => el("li", {}, el("code", {}, line || " ")));
+      this.text = el("ol", { class: "scroll program-text", tabindex: 0, "aria-label": "The program" }, ...this.lines);
+      this.element = el(
+        "section",
+        { class: "panel sop-panel", "aria-label": "The chosen s-op" },
+        el("h2", {}, "The chosen s-op ", this.title),
+        this.made,
+        this.facts,
+        this.values,
+        this.matrices.element,
+        this.note,
+        this.lines.length ? this.text : null
+      );
+    }
+    program;
+    store;
+    element;
+    title = el("span", { class: "mono sop-title" });
+    facts = el("p", { class: "sop-facts" });
+    made = el("p", { class: "mono sop-text" });
+    values = el("div", { class: "scroll sop-values" });
+    note = el("p", { class: "sop-note" });
+    lines;
+    text;
+    matrices;
+    shown = null;
+    measure() {
+      this.shown = null;
+    }
+    draw(now) {
+      const { program } = this;
+      const chosen = program.chosen(now);
+      if (this.shown?.[0] !== chosen || this.shown[1] !== program.evaluated) {
+        this.shown = [chosen, program.evaluated];
+        this.show(chosen, now);
+      }
+      const at = program.place(now).at;
+      this.matrices.draw(at);
+      for (const cell of this.values.querySelectorAll("td")) cell.classList.toggle("now", Number(cell.dataset["at"]) === at);
+    }
+    show(number4, now) {
+      const { program, store } = this;
+      const node = program.node(number4);
+      const selector = program.scheme.selector(number4);
+      this.title.textContent = node.name;
+      this.made.replaceChildren(...this.definitions(number4).map(([name2, text], n) => el("span", {}, ...n ? [el("b", {}, name2), ` = ${text}`] : [`= ${text}`])));
+      const layer2 = program.scheme.layer(number4);
+      const button2 = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
+      const users = program.scheme.edges.filter(({ from, role }) => from === number4 && role !== "again").map(({ to }) => to);
+      this.facts.replaceChildren(
+        el("span", {}, `${KINDS[program.kind(number4)]}, known ${layer2 < 0 ? "from the embedding on" : `after layer ${layer2 + 1}`}`),
+        ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button2(row)] : [button2(row)]))] : []
+      );
+      this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
+      const heads = selector === null ? [] : program.looks(number4, now);
+      if (selector === null) this.matrices.element.replaceChildren();
+      else this.matrices.show(number4, heads, this.element.clientWidth - 32);
+      this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
+      this.mark(number4);
+    }
+    /** How a node is made, and the selectors with names that it is made of. */
+    definitions(number4) {
+      const found = /* @__PURE__ */ new Map();
+      const visit = (each, always) => {
+        const { kind: kind2, name: name2, text, box, arguments: parts3 } = this.program.node(each);
+        if (always || kind2 === "selector" && box) found.set(each, [name2, text]);
+        if (always || kind2 === "selector") {
+          for (const part of parts3) if (this.program.node(part).kind === "selector") visit(part, false);
+        }
+      };
+      visit(number4, true);
+      return [...found.values()].filter(([name2, text]) => name2 !== text);
+    }
+    /** How the heads of the weights compare with a selector, in words. */
+    compared(selector, heads) {
+      const rows = this.program.selected(selector);
+      if (!heads.length) return ["No head of the weights looks for this selector."];
+      const empty2 = rows.filter((row) => !row.includes(true)).length;
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum, row, q) => sum + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
+      const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
+      return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
+    }
+    /** The values of an s-op below the tokens, and above it those of what it is made of. */
+    table(number4) {
+      const { program, store } = this;
+      const parts3 = program.scheme.into(number4).map(({ from }) => from);
+      const row = (name2, texts, kind2) => el("tr", { class: kind2 }, el("th", { scope: "row", class: "mono" }, name2), ...texts.map((text, at) => el("td", { class: "mono", "data-at": at, click: () => store.set({ i: program.position(at), playing: false }) }, text)));
+      const rows = parts3.filter((part) => program.texts(part).length).map((part) => row(program.node(part).name, program.texts(part), "part"));
+      return el("table", {}, el("caption", { class: "said" }, `${program.node(number4).name} at every position`), row("input", program.word, "word"), ...rows, row(program.node(number4).name, program.texts(number4), "result"));
+    }
+    /** Mark the lines of the program that a node comes from, and bring them into view. */
+    mark(number4) {
+      const { at } = this.program.node(number4);
+      this.lines.forEach((line, n) => {
+        const text = this.program.lines[n];
+        const here = at !== null && at[0] === n + 1;
+        line.classList.toggle("from", here);
+        if (!here) line.firstElementChild.replaceChildren(text || " ");
+        else {
+          const [start, end2] = [at[1] - 1, Math.min(text.length, at[1] - 1 + at[2])];
+          line.firstElementChild.replaceChildren(text.slice(0, start), el("mark", {}, text.slice(start, end2)), text.slice(end2));
+          this.text.scrollTop = line.offsetTop - this.text.clientHeight / 2;
+        }
+        set(line, { "aria-current": here ? "true" : null });
+      });
+    }
+  };
+
+  // src/sequence/rasp.ts
+  function raspPanel(spec, run2, store) {
+    const fed = Array.from({ length: run2.count }, (_, i2) => run2.rows.fed(i2));
+    let program;
+    try {
+      program = new Program(spec, run2, fed.slice(spec.before.length, run2.count - spec.after.length));
+    } catch (error) {
+      if (!(error instanceof Refused2)) throw error;
+      const refused2 = el("section", { class: "panel", "aria-label": "The flow of the computation" }, el("h2", {}, "The flow of the computation"), el("p", { class: "sop-note" }, error.message));
+      return { element: refused2, measure: () => void 0, draw: () => void 0 };
+    }
+    const [flow, sop] = [new FlowPanel(program, store), new SOpPanel(program, store)];
+    return {
+      element: sop.element,
+      beside: flow.element,
+      measure() {
+        flow.measure();
+        sop.measure();
+      },
+      draw(_i, _layer, now) {
+        program.turn(now);
+        flow.draw(now);
+        sop.draw(now);
+      },
+      pointed: ({ lit }) => lit && { i: program.position(lit.at), heads: program.scheme.heads(lit.node) },
+      subspace: (now) => program.node(program.chosen(now)).subspace
+    };
+  }
+
   // src/sequence/panel.ts
-  function sequencePanel(_spec, _run, _store, _buffers) {
-    return null;
+  function sequencePanel(spec, run2, store, _buffers) {
+    if (spec.kind === "logic") return new FormulaPanel(run2, spec, store);
+    return raspPanel(spec, run2, store);
   }
 
   // src/state.ts
@@ -27393,7 +29092,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.first = first;
       this.home = home;
       this.plays = plays;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
     }
     last;
     layers;
@@ -27423,6 +29122,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
       next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -27510,13 +29210,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   };
 
   // src/table.ts
-  var ROW = 36;
+  var ROW2 = 36;
   var AROUND = 8;
   var PRINTED = 40;
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST6 = 21;
+  var MOST7 = 21;
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
@@ -27525,12 +29225,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.store = store;
       this.history = history3;
       const name2 = history3 ? "The chapter's table" : "The table";
+      this.headings = run2.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history3 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run2.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name))
+        ...this.headings
       );
       this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
@@ -27546,6 +29247,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
+    headings;
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
@@ -27565,7 +29267,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const widest = run2.spec.columns.map(({ name: name2 }) => Math.max(run2.widest(name2), name2.length));
       const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const fits = (size2) => LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
       const rest = sum(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
@@ -27575,7 +29278,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run2.count * ROW}px`;
+      this.body.style.height = `${run2.count * ROW2}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -27584,11 +29287,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
-      const { history: history3 } = this;
+      const { history: history3, run: run2 } = this;
       const all = history3 ? history3.highest - history3.lowest + 1 : 0;
-      const window2 = history3 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
+      const window2 = history3 ? Math.min(all, MOST7, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
+      run2.spec.columns.forEach(({ name: name2, title }, n) => {
+        const text = shortened(name2, limit);
+        this.headings[n].textContent = text;
+        set(this.headings[n], { title: text === name2 ? title : `${name2}: ${title}` });
+      });
       if (history3) {
         this.cuts = window2 < all || history3.lowest < 0;
         this.grid.dataset["window"] = String(window2);
@@ -27602,19 +29310,19 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const i2 = Math.min(position, this.run.count - 1);
       if (i2 !== this.now) {
         const { lead } = this.run.spec;
-        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW;
+        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW2;
         this.now = i2;
         const { scrollTop, clientHeight } = this.scroll;
-        const [top2, view2] = [i2 * ROW, clientHeight - ROW];
-        if (top2 < scrollTop + ROW) this.scroll.scrollTop = top2 - ROW;
-        else if (top2 + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW - view2;
+        const [top2, view2] = [i2 * ROW2, clientHeight - ROW2];
+        if (top2 < scrollTop + ROW2) this.scroll.scrollTop = top2 - ROW2;
+        else if (top2 + 2 * ROW2 > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW2 - view2;
       }
       this.fill();
     }
     fill() {
       const { scrollTop, clientHeight } = this.scroll;
-      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
-      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      let first = Math.max(0, Math.floor(scrollTop / ROW2) - AROUND);
+      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW2) + AROUND);
       if (this.printing) {
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last2 = Math.min(this.run.count, first + PRINTED);
@@ -27670,7 +29378,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           );
         })
       );
-      row.style.top = `${i2 * ROW}px`;
+      row.style.top = `${i2 * ROW2}px`;
       return row;
     }
     /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
@@ -27737,8 +29445,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i2 = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      const plain2 = run2.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain2(run2, i2));
+      const plain3 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain3(run2, i2));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -27861,8 +29569,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const { signal } = ended;
     const runs2 = data.runs.map((spec) => new Run(spec, buffers));
     const last2 = Math.max(...runs2.map((run2) => run2.count)) - 1;
-    const parts2 = runs2.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts2.length ? Math.min(...parts2) : null;
+    const parts3 = runs2.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts3.length ? Math.min(...parts3) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
     const store = new Store(last2, runs2[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
@@ -27893,7 +29601,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     return { runs: runs2, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
   function view(run2, { root: root2, signal, store, buffers, data, circuit, several, broken }) {
-    const { machine, sequence, drawing, box } = data;
+    const { machine, sequence: sequence2, drawing, box } = data;
     const history3 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
     const bits2 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
@@ -27905,15 +29613,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
-    const panel = sequence && sequencePanel(sequence, run2, store, buffers);
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing && !panel ? new Picture(drawing, buffers, redraw) : null;
+    const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
-      graph: (panel ?? graph)?.element ?? null,
+      graph: graph && graph.element,
+      panel: panel && panel.element,
+      beside: panel?.beside ?? null,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -27922,27 +29632,32 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       stream: stream.element
     });
     let [width, whole3] = [0, 0];
-    store.subscribe(({ i: i2, layer: layer2, raw, playing }) => {
+    let before = { ...store.now };
+    store.subscribe((now) => {
+      const { i: i2, layer: layer2, raw, playing, lit } = now;
+      const pointing = lit !== before.lit && ["i", "layer", "raw", "playing", "node"].every((part) => now[part] === before[part]);
+      before = { ...now };
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
         for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
+      strip.draw(i2, layer2, panel?.pointed?.(now));
+      panel?.draw(i2, layer2, now);
+      if (pointing) return;
       tape.draw(i2, playing);
       rules?.draw(i2);
-      strip.draw(i2, layer2);
       layers.draw(i2, layer2);
-      stream.draw(i2, layer2, raw);
+      stream.draw(i2, layer2, raw, panel?.subspace?.(now));
       graph?.draw(i2);
-      panel?.draw(i2, layer2);
       graph?.follow();
       table2.draw(i2);
     });
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
-  function arranged(inside, parts2) {
-    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts2;
+  function arranged(inside, parts3) {
+    const { title, tape, rules, strip, layers, graph, panel, beside, table: table2, stream } = parts3;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -27950,7 +29665,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
+      const middle = beside ? [strip, beside, panel] : [panel, strip];
+      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, ...middle, table2, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
@@ -27962,9 +29678,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/playground/drawing.ts
-  var MOST7 = 12;
+  var MOST8 = 12;
   var BUSY = 400;
-  var LONGEST3 = 15e3;
+  var LONGEST4 = 15e3;
   var Drawing = class {
     kept = /* @__PURE__ */ new Map();
     waiting = /* @__PURE__ */ new Map();
@@ -27982,7 +29698,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       drawn.catch(() => this.kept.delete(dot));
       this.kept.set(dot, drawn);
       for (const oldest of this.kept.keys()) {
-        if (this.kept.size <= MOST7) break;
+        if (this.kept.size <= MOST8) break;
         this.kept.delete(oldest);
       }
       return drawn;
@@ -28001,7 +29717,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.worker ??= this.started();
       const n = this.count++;
       return new Promise((resolve, reject) => {
-        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST3);
+        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST4);
         this.waiting.set(n, { resolve, reject, since: now, timer });
         this.worker.postMessage([n, dot]);
       });
@@ -28150,16 +29866,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/playground/split.ts
   var KEPT2 = "tm2tfr-playground-split";
-  var [LEAST, MOST8, STEP2] = [22, 70, 2];
+  var [LEAST3, MOST9, STEP2] = [22, 70, 2];
   function splitter(whole3) {
     let share = 40;
     try {
       share = Number(localStorage.getItem(KEPT2) ?? share) || share;
     } catch {
     }
-    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST, "aria-valuemax": MOST8 });
+    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST3, "aria-valuemax": MOST9 });
     const move = (to) => {
-      share = Math.max(LEAST, Math.min(MOST8, to));
+      share = Math.max(LEAST3, Math.min(MOST9, to));
       whole3.style.setProperty("--left", `${share}%`);
       set(bar, { "aria-valuenow": Math.round(share) });
       try {
