@@ -255,8 +255,7 @@ def explore(
         CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
-    from tm2tfr.web.explorer.document import MOST_LABELLED as MOST_IN_A_PAGE
-    from tm2tfr.web.explorer.document import explorer
+    from tm2tfr.web.explorer.document import MOST_IN_A_PAGE, explorer
 
     check_steps(max_steps)
     check_engine("dense", dtype)

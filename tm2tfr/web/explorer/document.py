@@ -35,7 +35,7 @@ from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data, unrunn
 # gates. No weight has a part in it.
 MOST_STEPS = 50_000
 """The largest number of steps that a page runs by itself."""
-MOST_LABELLED = 200
+MOST_IN_A_PAGE = 200
 """The most positions of a labeller in a page, whose heads have a score for each pair of them."""
 MOST_EXAMPLES = 12
 """The most inputs that a page suggests."""
@@ -81,7 +81,7 @@ def box_data(page: Page, recordings: Sequence[Recording]) -> PlainData:
         **page.inputs,
     }
     if first.trace.labels:
-        data |= {"most": MOST_LABELLED, "tokens": _tokens(first, data["tokens"])}
+        data |= {"most": MOST_IN_A_PAGE, "tokens": _tokens(first, data["tokens"])}
     return data
 
 
