@@ -6,7 +6,7 @@ import type { ModelSpec, Run } from "./data";
 import { el, set } from "./dom";
 import type { Store } from "./state";
 import { sample } from "./strip";
-import { apart, count, digits, shortened, symbolOf, typesetter, words } from "./words";
+import { apart, blamedLayer, count, digits, shortened, symbolOf, typesetter, words } from "./words";
 
 /** The most positions that are named where several share the weight. */
 const MOST_NAMED = 12;
@@ -46,6 +46,12 @@ export class Layers {
     this.outputs = labels ? this.answers() : null;
     const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
     if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)]!.invite();
+    const blamed = blamedLayer(run.spec);
+    if (blamed !== null) {
+      const { card } = this.cards[blamed]!;
+      card.classList.add("blamed");
+      card.querySelector(".top")!.append(el("span", { class: "blame" }, "✗ the first wrong value"));
+    }
     this.element = el(
       "section",
       { class: "panel layers-panel", "aria-label": "The layers" },

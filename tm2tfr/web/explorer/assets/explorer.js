@@ -838,6 +838,12 @@ var explorer = (() => {
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
   }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer >= 1 && layer <= layers.length ? layer : null;
+  }
   function words(subspace, value, i) {
     if (!subspace.labels) return number(value.number, i);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -2752,7 +2758,7 @@ var explorer = (() => {
       let i = 0;
       for (const passed of labels ? wholeRun(right, tokens) : righted(right, about, claims, facts)) {
         const cells2 = reads(passed, i);
-        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the weights that this page came with go wrong on this input themselves, at position ${i}; tm2tfr check names the cause`];
         i++;
       }
       const cause = labels ? causeInWhole(broken, right, about, claims, facts, position) : causeOf(broken, right, about, claims, facts);
@@ -3466,7 +3472,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name, blank }, alphabet, signs) {
+  function stepsOf(text, most) {
+    const limit = Number(text);
+    if (text.trim() === "") return null;
+    if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
+    throw stepsRefused(most);
+  }
+  function stepsRefused(most) {
+    return new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+  }
+  function checkSymbols({ name, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
@@ -3475,7 +3490,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const marks = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown2}
   ${marks}`);
   }
@@ -3887,12 +3902,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       }
     }
     limit() {
-      const { value } = this.steps;
       const { most } = this.data.box;
-      const limit = value.trim() === "" ? null : Number(value);
-      if (this.data.box.tokens || limit === null && this.data.circuit) return null;
-      if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
-      throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+      if (this.data.box.tokens) return null;
+      const limit = stepsOf(this.steps.value, most);
+      if (limit === null && !this.data.circuit) throw stepsRefused(most);
+      return limit;
     }
     run(word, maxSteps) {
       this.working(true);
@@ -4984,6 +4998,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -5793,7 +5813,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     constructor(spec) {
       this.spec = spec;
       const { nodes } = spec;
-      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name)) first.set(name, n);
+        return first.get(name);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
       nodes.forEach((node, n) => {
         if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
       });
@@ -5813,6 +5839,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The nodes with rows, from top to bottom. */
     rows;
     has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
     layers;
     /** Whether a node is made of what a loop leaves. */
     ended = [];
@@ -5879,7 +5907,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     behind(numbers) {
       const found = /* @__PURE__ */ new Set();
       const visit = (number3) => {
-        if (this.has[number3]) found.add(number3);
+        const row = this.has[number3] ? number3 : this.standsFor[number3];
+        if (row !== null) found.add(row);
         else parts2(this.spec.nodes[number3]).forEach(visit);
       };
       numbers.forEach(visit);
@@ -5950,7 +5979,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const { layer, rows } of program.scheme.bands) {
         const button = el(
           "button",
-          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
           el("span", { class: "number" }, String(layer + 1)),
           program.title(layer)
         );
@@ -5966,7 +5995,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.height = y + 4;
       this.names.prepend(this.arcs);
       this.names.style.height = `${this.height}px`;
-      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
       this.tape.addEventListener("mouseleave", () => this.light(null));
@@ -5974,7 +6003,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const place = this.under(event);
         if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
       });
-      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `role of-${role}` }, name));
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `flow-role of-${role}` }, name));
       this.element = el(
         "section",
         { class: "panel flow-panel", "aria-label": "The flow of the computation" },
@@ -6151,9 +6180,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
         const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
         const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
-        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
       }
-      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
       this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
     }
     /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
@@ -6633,7 +6662,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.values.replaceChildren(...selector === null ? [this.table(number3)] : []);
       const heads = selector === null ? [] : program.looks(number3, now);
       if (selector === null) this.matrices.element.replaceChildren();
-      else this.matrices.show(number3, heads, this.element.clientWidth - 32);
+      else this.matrices.show(number3, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
       this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
       this.mark(number3);
     }
@@ -6655,6 +6684,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const rows = this.program.selected(selector);
       if (!heads.length) return ["No head of the weights looks for this selector."];
       const empty = rows.filter((row) => !row.includes(true)).length;
+      if (empty === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
       const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
       const verdicts = heads.map(({ label: label2 }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label2} differs in ${count(different[n], "cell")}` : `✓ head ${label2} looks where the selector selects`));
       const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";
@@ -7263,11 +7293,18 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer) => {
+        store.set({ i: position, layer: layer ? run2.stepsWith(store.now.layer)[layer - 1] : -1, playing: false });
+        const place = Math.max(0, runs.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
         el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
@@ -7467,6 +7504,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     find("#help").addEventListener("click", () => mounted.help());
     const box = new Box(recorded, packed, script, (data, buffers) => {
       show(data, buffers);
+      if (broken?.changes.length) find(".notice, .changes-panel").scrollIntoView({ block: "center" });
       const { input } = data.runs[0];
       find(".bar .input b").textContent = input || "(empty)";
       find(".bar .input").title = find(".bar .input").textContent;

@@ -770,6 +770,12 @@
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
   }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer >= 1 && layer <= layers.length ? layer : null;
+  }
   function words(subspace, value, i) {
     if (!subspace.labels) return number(value.number, i);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -1219,6 +1225,12 @@
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },

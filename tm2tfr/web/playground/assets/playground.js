@@ -190,6 +190,12 @@
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
   }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer2 = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer2 >= 1 && layer2 <= layers.length ? layer2 : null;
+  }
   function words(subspace, value, i2) {
     if (!subspace.labels) return number(value.number, i2);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -26596,7 +26602,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name: name2, blank }, alphabet, signs) {
+  function checkSymbols({ name: name2, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
@@ -26605,7 +26611,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown3}
   ${marks2}`);
   }
@@ -27978,6 +27984,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -28787,7 +28799,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     constructor(spec) {
       this.spec = spec;
       const { nodes } = spec;
-      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name: name2 }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name2)) first.set(name2, n);
+        return first.get(name2);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
       nodes.forEach((node, n) => {
         if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
       });
@@ -28807,6 +28825,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The nodes with rows, from top to bottom. */
     rows;
     has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
     layers;
     /** Whether a node is made of what a loop leaves. */
     ended = [];
@@ -28873,7 +28893,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     behind(numbers) {
       const found = /* @__PURE__ */ new Set();
       const visit = (number4) => {
-        if (this.has[number4]) found.add(number4);
+        const row = this.has[number4] ? number4 : this.standsFor[number4];
+        if (row !== null) found.add(row);
         else parts2(this.spec.nodes[number4]).forEach(visit);
       };
       numbers.forEach(visit);
@@ -28944,7 +28965,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const { layer: layer2, rows } of program.scheme.bands) {
         const button2 = el(
           "button",
-          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
           el("span", { class: "number" }, String(layer2 + 1)),
           program.title(layer2)
         );
@@ -28960,7 +28981,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.height = y + 4;
       this.names.prepend(this.arcs);
       this.names.style.height = `${this.height}px`;
-      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
       this.tape.addEventListener("mouseleave", () => this.light(null));
@@ -28968,7 +28989,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const place = this.under(event);
         if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
       });
-      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `role of-${role}` }, name2));
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `flow-role of-${role}` }, name2));
       this.element = el(
         "section",
         { class: "panel flow-panel", "aria-label": "The flow of the computation" },
@@ -29145,9 +29166,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
         const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
         const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
-        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
       }
-      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
       this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
     }
     /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
@@ -29627,7 +29648,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
       const heads = selector === null ? [] : program.looks(number4, now);
       if (selector === null) this.matrices.element.replaceChildren();
-      else this.matrices.show(number4, heads, this.element.clientWidth - 32);
+      else this.matrices.show(number4, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
       this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
       this.mark(number4);
     }
@@ -29649,6 +29670,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const rows = this.program.selected(selector);
       if (!heads.length) return ["No head of the weights looks for this selector."];
       const empty2 = rows.filter((row) => !row.includes(true)).length;
+      if (empty2 === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
       const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
       const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
       const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
@@ -30338,11 +30360,18 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs2.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer2) => {
+        store.set({ i: position, layer: layer2 ? run2.stepsWith(store.now.layer)[layer2 - 1] : -1, playing: false });
+        const place = Math.max(0, runs2.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer2}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
         el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
@@ -30627,6 +30656,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
             if (turn !== this.turn) return;
             show(again.data, again.buffers, {});
             said2(again.said);
+            this.main.querySelector(".notice, .changes-panel")?.scrollIntoView({ block: "center" });
           },
           (error) => said2(error instanceof Error ? error.message : String(error), true)
         );
