@@ -15,6 +15,7 @@ import { ModelPanel } from "./model";
 import { Picture } from "./picture";
 import { RulesPanel } from "./rules";
 import { sequencePanel } from "./sequence/panel";
+import { SoftPanel } from "./sequence/soft";
 import { type Showing, Store } from "./state";
 import { StateGraph } from "./states";
 import { Strip } from "./strip";
@@ -113,6 +114,7 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
   const table = new Table(run, store, history, signal);
   const redraw = () => store.set({});
   const panel = sequence && sequencePanel(sequence, run, store, buffers);
+  const soft = SoftPanel.of(run, store, buffers);
   const graph = bits
     ? new CircuitGraph(bits, buffers, redraw)
     : machine
@@ -129,6 +131,7 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
     graph: graph && graph.element,
     panel: panel && panel.element,
     beside: panel?.beside ?? null,
+    soft: soft && soft.element,
     tape: tape.element,
     rules: rules && rules.element,
     strip: strip.element,
@@ -150,6 +153,7 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
     }
     strip.draw(i, layer, panel?.pointed?.(now));
     panel?.draw(i, layer, now);
+    soft?.draw(i);
     if (pointing) return; // nothing else shows it
     tape.draw(i, playing);
     rules?.draw(i);
@@ -168,8 +172,8 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
-function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "beside" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
-  const { title, tape, rules, strip, layers, graph, panel, beside, table, stream } = parts;
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "beside" | "soft" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, panel, beside, soft, table, stream } = parts;
   const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
   let columns = 0;
   return () => {
@@ -178,7 +182,7 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel"
     columns = now;
     const focused = document.activeElement;
     const middle = beside ? [strip, beside, panel] : [panel, strip];
-    const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table, stream)] : [tape, rules, graph, ...middle, table, layers, stream];
+    const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, soft, table, stream)] : [tape, rules, graph, ...middle, table, soft, layers, stream];
     inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
     if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
   };

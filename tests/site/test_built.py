@@ -184,7 +184,7 @@ def test_the_frames_work_and_run_another_input(site: Path, chromium: Any) -> Non
         inside.locator(f'.rows .row.now:not([data-row="{before}"])').first.wait_for()
         inside.get_by_label("another input").fill(word)
         page.keyboard.press("Enter")
-        inside.locator(".said-live", has_text="Run in this page").wait_for()
+        inside.locator(".said-live", has_text="Run in this page").first.wait_for()
         assert inside.locator(".live-error").all_inner_texts() in ([], [""])
     page.close()
     assert said == []

@@ -12,3 +12,4 @@ export { orderOf } from "./rerun";
 export { carriedOut } from "./worker";
 export { shown } from "./truth/atoms";
 export { evaluate, outcome, sequenceTruth } from "./truth/sequence";
+export { softened, Softness } from "./soft";

@@ -51,7 +51,7 @@ export class FlowPanel {
     for (const { layer, rows } of program.scheme.bands) {
       const button = el(
         "button",
-        { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
+        { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
         el("span", { class: "number" }, String(layer + 1)),
         program.title(layer),
       );
@@ -67,7 +67,7 @@ export class FlowPanel {
     this.height = y + 4;
     this.names.prepend(this.arcs);
     this.names.style.height = `${this.height}px`;
-    this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+    this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
     this.scroll.addEventListener("keydown", (event) => this.key(event));
     this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
     this.tape.addEventListener("mouseleave", () => this.light(null));
@@ -75,7 +75,7 @@ export class FlowPanel {
       const place = this.under(event);
       if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
     });
-    const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `role of-${role}` }, name));
+    const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `flow-role of-${role}` }, name));
     this.element = el(
       "section",
       { class: "panel flow-panel", "aria-label": "The flow of the computation" },
@@ -240,9 +240,9 @@ export class FlowPanel {
       const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
       const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
       const tip = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
-      this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip) });
+      this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip) });
     }
-    const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row)!, r: 4 }));
+    const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row)!, r: 4 }));
     this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
   }
 

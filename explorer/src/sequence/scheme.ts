@@ -34,13 +34,22 @@ export class Scheme {
   /** The nodes with rows, from top to bottom. */
   readonly rows: number[];
   private readonly has: boolean[];
+  /** By node the row that stands for an s-op with a place of its own. */
+  private readonly standsFor: (number | null)[];
   private readonly layers: number[];
   /** Whether a node is made of what a loop leaves. */
   private readonly ended: boolean[] = [];
 
   constructor(readonly spec: SequenceSpec) {
     const { nodes } = spec;
-    this.has = nodes.map(({ kind, box }) => box && kind === "sop");
+    // s-ops of one name are made in the same way, and are one row
+    const first = new Map<string, number>();
+    this.standsFor = nodes.map(({ kind, box, name }, n) => {
+      if (!box || kind !== "sop") return null;
+      if (!first.has(name)) first.set(name, n);
+      return first.get(name)!;
+    });
+    this.has = this.standsFor.map((row, n) => row === n);
     nodes.forEach((node, n) => {
       if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]!] = true;
     });
@@ -127,7 +136,8 @@ export class Scheme {
   behind(numbers: number[]): number[] {
     const found = new Set<number>();
     const visit = (number: number): void => {
-      if (this.has[number]) found.add(number);
+      const row = this.has[number] ? number : this.standsFor[number]!;
+      if (row !== null) found.add(row);
       else parts(this.spec.nodes[number]!).forEach(visit);
     };
     numbers.forEach(visit);

@@ -73,7 +73,7 @@ export class SOpPanel {
     this.values.replaceChildren(...(selector === null ? [this.table(number)] : []));
     const heads = selector === null ? [] : program.looks(number, now);
     if (selector === null) this.matrices.element.replaceChildren();
-    else this.matrices.show(number, heads, this.element.clientWidth - 32);
+    else this.matrices.show(number, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
     this.note.replaceChildren(...(selector === null ? [] : this.compared(selector, heads)));
     this.mark(number);
   }
@@ -95,6 +95,7 @@ export class SOpPanel {
     const rows = this.program.selected(selector);
     if (!heads.length) return ["No head of the weights looks for this selector."];
     const empty = rows.filter((row) => !row.includes(true)).length;
+    if (empty === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
     const different = heads.map(({ keys }) => rows.reduce((sum, row, q) => sum + (row.includes(true) ? row.filter((on, k) => on !== keys[q]!.includes(k)).length : 0), 0));
     const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
     const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";

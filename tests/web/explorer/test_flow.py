@@ -183,4 +183,4 @@ def test_passes_of_a_loop(opened: Open) -> None:
         browser.follow(page, f"#i=0&layer={step}")
         known.append("".join(values(page)["known in each pass"]))
     assert known == ["TTTT", "TTFF", "TTFF", "TTTF", "TTTF", "TTTT", "TTTT"]
-    assert page.locator(".role.of-again").inner_text() == "next pass"
+    assert page.locator(".flow-role.of-again").inner_text() == "next pass"

@@ -109,7 +109,8 @@ def test_what_is_wrong_is_found_in_the_same_cell(opened: Open, boundary: str) ->
         f"✗ This run goes wrong at position {divergence.position}: {divergence.column} should be {divergence.expected} but"
     )
     assert notice in page.locator("main .notice").inner_text()
-    themselves = f"not known: the weights that this page came with go wrong on this input themselves, at position {position(page)}"
+    where = f"at position {position(page)}"
+    themselves = f"not known: the weights that this page came with go wrong on this input themselves, {where}"
     cause = str(divergence.cause).split("\n")[0] if boundary == "chapter" else themselves
     assert f"Cause: {cause}" in page.locator("main .notice").inner_text()
     assert position(page) == divergence.position

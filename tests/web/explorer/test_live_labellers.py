@@ -76,6 +76,7 @@ def test_the_page_shows_what_python_records(opened: Open, subject: Any, first: s
     assert page.locator(".bar .input b").inner_text() == word
     assert page.locator(".chip").count() >= 1
     assert page.locator(".layer.chosen").count() == 1
+    assert (page.locator(".graph-panel, .formula-panel, .flow-panel").count() > 0) == isinstance(given, str)
     page.get_by_role("button", name="the recorded run").click()
     assert values(rerun(page)) == values(recorded(explorer.html))
 

@@ -35,7 +35,7 @@ from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data, unrunn
 # gates. No weight has a part in it.
 MOST_STEPS = 50_000
 """The largest number of steps that a page runs by itself."""
-MOST_LABELLED = 200
+MOST_IN_A_PAGE = 200
 """The most positions of a labeller in a page, whose heads have a score for each pair of them."""
 MOST_EXAMPLES = 12
 """The most inputs that a page suggests."""
@@ -81,7 +81,7 @@ def box_data(page: Page, recordings: Sequence[Recording]) -> PlainData:
         **page.inputs,
     }
     if first.trace.labels:
-        data |= {"most": MOST_LABELLED, "tokens": _tokens(first, data["tokens"])}
+        data |= {"most": MOST_IN_A_PAGE, "tokens": _tokens(first, data["tokens"])}
     return data
 
 
@@ -165,14 +165,17 @@ def model_data(program: object, recording: Recording) -> PlainData | None:
     return {key: value for key, value in explained.as_dict(labels=False).items() if key in ("variables", "patterns")}
 
 
-def document(program: object, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[PlainData, str]:
+def document(
+    program: object, recordings: Sequence[Recording], *, drawn: bool = True, columns: PackedColumns | None = None
+) -> tuple[PlainData, str]:
     """Return the data of a page, and the buffer with its columns as base64.
 
     Args:
         program: the program that was run; None: the page knows none.
         drawn: whether Graphviz draws the graph, where it is installed; otherwise the page does.
+        columns: where the columns go, if the page has others as well.
     """
-    page, columns = page_of(program), PackedColumns()
+    page, columns = page_of(program), PackedColumns() if columns is None else columns
     show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": f"{recordings[0].trace.machine} on {recordings[0].trace.input!r}",

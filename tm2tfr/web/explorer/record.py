@@ -136,7 +136,9 @@ class _Recorder:
         most_sharers: the most positions sharing a head's weight that are kept.
     """
 
-    def __init__(self, decoder: Decoder, steps: Sequence[LayerPass] | None = None, most_sharers: int = _MOST_SHARERS) -> None:
+    def __init__(
+        self, decoder: Decoder, steps: Sequence[LayerPass] | None = None, most_sharers: int = _MOST_SHARERS
+    ) -> None:
         self._subspaces = decoder.layout.subspaces
         self._places = [decoder.layout[s.name] for s in self._subspaces]
         self._steps = [(n, 0) for n in range(len(decoder.layers))] if steps is None else steps

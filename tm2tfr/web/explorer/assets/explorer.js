@@ -24,6 +24,7 @@ var explorer = (() => {
   __export(main_exports, {
     Broken: () => Broken,
     Dense: () => Dense,
+    Softness: () => Softness,
     carriedOut: () => carriedOut,
     changed: () => changed,
     decoderOf: () => decoderOf,
@@ -37,6 +38,7 @@ var explorer = (() => {
     readChange: () => readChange,
     sequenceTruth: () => sequenceTruth,
     shown: () => shown,
+    softened: () => softened,
     textOf: () => textOf,
     unembeddingListing: () => unembeddingListing,
     unpacked: () => unpacked,
@@ -133,6 +135,9 @@ var explorer = (() => {
   function tooLarge(where, position, what) {
     return new Refused(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
   }
+  function tooSoft(head, position) {
+    return new Refused(`${head}, position ${thousands(position)}: its scores are too large for float64: use a higher temperature or a wider dtype`);
+  }
   function beyondTheTable(position) {
     return new Refused(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
   }
@@ -227,7 +232,7 @@ var explorer = (() => {
       this.careful = careful;
       const keys2 = new Set(head.key.rows);
       const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
-      [this.name, this.mask, this.uniform] = [head.name, head.mask, both.length === 0];
+      [this.name, this.mask, this.soft, this.uniform] = [head.name, head.mask, head.soft, both.length === 0];
       this.query = new LinearMap(selected(head.query, both));
       this.key = new LinearMap(selected(head.key, both));
       this.value = new LinearMap(head.value);
@@ -249,6 +254,7 @@ var explorer = (() => {
     /** Whether all scores are 0 by construction, so that all positions in sight share the attention. */
     uniform;
     mask;
+    soft;
     query;
     key;
     value;
@@ -285,10 +291,12 @@ var explorer = (() => {
         if (this.scores.length < end2 - start2) this.scores = new Float64Array(2 * (end2 - start2));
         const scores = this.scores.subarray(0, end2 - start2);
         this.score(scores, start2);
-        if (this.careful && firstInfinite(scores) >= 0) throw tooLarge(`${this.where}, head ${quoted(this.name)}`, position, "a score");
+        if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
         look = best(scores, start2);
+        if (this.soft) look.weights = softmax(scores);
       }
-      this.average(look && look.attended, start2, end2, length);
+      if (look?.weights) this.weigh(look.weights, start2);
+      else this.average(look && look.attended, start2, end2, length);
       for (let n = 0; n < this.mean.length; n++) this.carried[this.value.rows[n]] = this.mean[n];
       this.output.into(this.added, this.carried);
       return look;
@@ -320,6 +328,18 @@ var explorer = (() => {
       if (this.careful || all.length <= MANY) return all;
       const found = all.filter((n) => this.asked[n] !== 0);
       return found.length ? found : all.slice(0, 1);
+    }
+    get named() {
+      return `${this.where}, head ${quoted(this.name)}`;
+    }
+    /** Put the sum of the values, each times its weight, into `mean`, from the first position in sight on. */
+    weigh(weights, start2) {
+      for (let c = 0; c < this.mean.length; c++) {
+        const component = this.values.component(c);
+        let sum2 = component[start2] * weights[0];
+        for (let n = 1; n < weights.length; n++) sum2 += component[start2 + n] * weights[n];
+        this.mean[c] = sum2;
+      }
     }
     /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
     average(attended, start2, end2, length) {
@@ -363,7 +383,15 @@ var explorer = (() => {
     }
     const attended = new Int32Array(count2);
     for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start2 + n;
-    return { scores, attended, runner: runner < 0 ? -1 : start2 + runner };
+    return { scores, attended, runner: runner < 0 ? -1 : start2 + runner, weights: null };
+  }
+  function softmax(scores) {
+    let most = -Infinity;
+    for (const score of scores) if (score > most) most = score;
+    const powers = scores.map((score) => Math.exp(score - most));
+    let sum2 = 0;
+    for (const power2 of powers) sum2 += power2;
+    return powers.map((power2) => power2 / sum2);
   }
 
   // src/data.ts
@@ -1711,7 +1739,7 @@ var explorer = (() => {
     const layers = spec.layers.map(({ name, heads, hidden }, n) => {
       const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
         const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name2, mask, query, key, value, output: next(width, values2) };
+        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
       });
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };
@@ -3445,7 +3473,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name, blank }, alphabet, signs) {
+  function stepsOf(text, most) {
+    const limit = Number(text);
+    if (text.trim() === "") return null;
+    if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
+    throw stepsRefused(most);
+  }
+  function stepsRefused(most) {
+    return new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+  }
+  function checkSymbols({ name, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
@@ -3454,7 +3491,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const marks = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown2}
   ${marks}`);
   }
@@ -3550,6 +3587,87 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
     return `tokens ${shown2.join(" ")}${more}; ${how}`;
   }
+
+  // src/live/soft.ts
+  var NEAR2 = 0.25;
+  var HIGHEST = 10;
+  var LOWEST = -10;
+  var STREAK = 3;
+  var HALVINGS = 5;
+  function softened(decoder, temperature) {
+    if (decoder.loops.length) throw new Refused("these weights have loops, in whose passes the errors of softmax add up, and no bound is known: use average-hard attention");
+    const layers = decoder.layers.map((layer) => ({
+      ...layer,
+      heads: layer.heads.map((head) => {
+        const values = head.query.values.map((value) => value / temperature);
+        if (values.some((value) => !Number.isFinite(value))) throw new Refused(`queries divided by the temperature ${temperature} are too large: use a higher one`);
+        return { ...head, soft: true, query: { ...head.query, values } };
+      })
+    }));
+    return { ...decoder, layers };
+  }
+  function answersAt({ outputs }, logits, soft) {
+    let start2 = 0;
+    return outputs.map(({ labels }) => {
+      let values = Array.from(logits.subarray(start2, start2 += labels ? labels.length : 1));
+      const whole3 = values.map(even);
+      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR2)) values = whole3;
+      if (!labels) return plainNumber(values[0] + 0);
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
+  }
+  function even(value) {
+    const below = Math.floor(value);
+    const rest = value - below;
+    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  }
+  var Softness = class {
+    /** tokens: all that are fed. */
+    constructor(decoder, tokens) {
+      this.decoder = decoder;
+      this.given = prompted(decoder, tokens);
+      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits, false));
+    }
+    decoder;
+    /** The answers under hard attention, by position and output. */
+    hard;
+    given;
+    at(temperature) {
+      const weights = this.decoder.layers.map(({ heads }) => heads.map(() => []));
+      const watch = (i) => ({ stage() {
+      }, head: (layer, head, look) => weights[layer][head][i] = look && look.weights });
+      const passed = wholeRun(softened(this.decoder, temperature), this.given, new Map(this.given.map((_, i) => [i, watch(i)])));
+      const answers2 = passed.map(({ logits }) => answersAt(this.decoder, logits, true));
+      let [right, flips] = [0, null];
+      answers2.forEach(
+        (row, i) => row.forEach((answer, k) => {
+          if (answer === this.hard[i][k]) right++;
+          else flips ??= [i, k];
+        })
+      );
+      return { answers: answers2, flips, flipped: answers2.map((row, i) => row.some((answer, k) => answer !== this.hard[i][k])), right, weights };
+    }
+    /** The largest temperature found at which every answer is the same; null: none of those tried. */
+    warmest() {
+      const right = (power2) => this.at(2 ** power2).flips === null;
+      let best2 = null;
+      for (let power2 = HIGHEST; power2 >= LOWEST; power2--) {
+        if (!right(power2)) best2 = null;
+        else {
+          best2 ??= power2;
+          if (best2 - power2 === STREAK) break;
+        }
+      }
+      if (best2 === null) return null;
+      let [low, high] = [best2, best2 + 1];
+      for (let n = 0; n < HALVINGS && best2 < HIGHEST; n++) {
+        const middle = (low + high) / 2;
+        [low, high] = right(middle) ? [middle, high] : [low, middle];
+      }
+      return 2 ** low;
+    }
+  };
 
   // src/controls.ts
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
@@ -3785,12 +3903,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       }
     }
     limit() {
-      const { value } = this.steps;
       const { most } = this.data.box;
-      const limit = value.trim() === "" ? null : Number(value);
-      if (this.data.box.tokens || limit === null && this.data.circuit) return null;
-      if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
-      throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+      if (this.data.box.tokens) return null;
+      const limit = stepsOf(this.steps.value, most);
+      if (limit === null && !this.data.circuit) throw stepsRefused(most);
+      return limit;
     }
     run(word, maxSteps) {
       this.working(true);
@@ -4534,7 +4651,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   // src/strip.ts
   var MOST3 = 60;
   var LANE = 26;
-  var LOWEST = 42;
+  var LOWEST2 = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
   var SPREAD = 34;
   var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
@@ -4783,10 +4900,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
       const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
       const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
-      const height = LANE * (looks3.length + 0.5) + LOWEST;
+      const height = LANE * (looks3.length + 0.5) + LOWEST2;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
       const drawn = looks3.map((look, n) => {
-        const lift = LANE * order2.indexOf(n) + LOWEST;
+        const lift = LANE * order2.indexOf(n) + LOWEST2;
         const { label: label2, name, layer: l } = this.heads[n];
         const top = height - lift;
         const from = here + (n - (looks3.length - 1) / 2) * 5;
@@ -5701,7 +5818,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     constructor(spec) {
       this.spec = spec;
       const { nodes } = spec;
-      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name)) first.set(name, n);
+        return first.get(name);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
       nodes.forEach((node, n) => {
         if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
       });
@@ -5721,6 +5844,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The nodes with rows, from top to bottom. */
     rows;
     has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
     layers;
     /** Whether a node is made of what a loop leaves. */
     ended = [];
@@ -5787,7 +5912,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     behind(numbers) {
       const found = /* @__PURE__ */ new Set();
       const visit = (number3) => {
-        if (this.has[number3]) found.add(number3);
+        const row = this.has[number3] ? number3 : this.standsFor[number3];
+        if (row !== null) found.add(row);
         else parts2(this.spec.nodes[number3]).forEach(visit);
       };
       numbers.forEach(visit);
@@ -5858,7 +5984,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const { layer, rows } of program.scheme.bands) {
         const button = el(
           "button",
-          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
           el("span", { class: "number" }, String(layer + 1)),
           program.title(layer)
         );
@@ -5874,7 +6000,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.height = y + 4;
       this.names.prepend(this.arcs);
       this.names.style.height = `${this.height}px`;
-      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
       this.tape.addEventListener("mouseleave", () => this.light(null));
@@ -5882,7 +6008,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const place = this.under(event);
         if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
       });
-      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `role of-${role}` }, name));
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `flow-role of-${role}` }, name));
       this.element = el(
         "section",
         { class: "panel flow-panel", "aria-label": "The flow of the computation" },
@@ -6059,9 +6185,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
         const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
         const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
-        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
       }
-      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
       this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
     }
     /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
@@ -6541,7 +6667,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.values.replaceChildren(...selector === null ? [this.table(number3)] : []);
       const heads = selector === null ? [] : program.looks(number3, now);
       if (selector === null) this.matrices.element.replaceChildren();
-      else this.matrices.show(number3, heads, this.element.clientWidth - 32);
+      else this.matrices.show(number3, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
       this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
       this.mark(number3);
     }
@@ -6563,6 +6689,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const rows = this.program.selected(selector);
       if (!heads.length) return ["No head of the weights looks for this selector."];
       const empty = rows.filter((row) => !row.includes(true)).length;
+      if (empty === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
       const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
       const verdicts = heads.map(({ label: label2 }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label2} differs in ${count(different[n], "cell")}` : `✓ head ${label2} looks where the selector selects`));
       const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";
@@ -6628,6 +6755,110 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if (spec.kind === "logic") return new FormulaPanel(run2, spec, store);
     return raspPanel(spec, run2, store);
   }
+
+  // src/sequence/soft.ts
+  var [COLDEST, HOTTEST, STEPS] = [-10, 5, 4];
+  var MOST_HEADS = 16;
+  var SoftPanel = class _SoftPanel {
+    constructor(run2, store, decoder) {
+      this.run = run2;
+      this.store = store;
+      this.decoder = decoder;
+      const all = run2.spec.layers.flatMap(({ heads }, layer) => heads.map(({ name, seen }, head) => ({ layer, head, name, seen, label: `${layer + 1}.${head + 1}` })));
+      this.heads = all.map((each, n) => ({ ...each, hue: `hue${n % 7}` })).filter(({ seen }) => seen).slice(0, MOST_HEADS);
+      const inside = el(
+        "div",
+        {},
+        el("p", { class: "meaning" }, "The same weights with softmax in place of hard attention: every query is divided by the temperature τ."),
+        el("div", { class: "soft-slider" }, el("label", { for: "temperature" }, "temperature"), this.slider, this.power),
+        this.verdict,
+        this.limit,
+        el("div", { class: "scroll", tabindex: 0, "aria-label": "The weights of the heads" }, this.grid)
+      );
+      this.element = el("details", { class: "panel soft-panel" }, el("summary", {}, el("h2", {}, "Under softmax ", el("span", { class: "check" }, "the temperature at which an answer flips"))), inside);
+      this.slider.addEventListener("input", () => this.measured());
+      this.element.addEventListener("toggle", () => this.measured());
+      this.grid.addEventListener("click", ({ target }) => {
+        const place = target.closest("[data-position]")?.dataset["position"];
+        if (place !== void 0) store.set({ i: Number(place), playing: false });
+      });
+    }
+    run;
+    store;
+    decoder;
+    element;
+    slider = el("input", { type: "range", min: COLDEST * STEPS, max: HOTTEST * STEPS, step: 1, value: 0, id: "temperature" });
+    power = el("output", { for: "temperature", class: "mono" });
+    verdict = el("p", { class: "soft-verdict", role: "status" });
+    limit = el("p", { class: "meaning" });
+    grid = el("div", { class: "soft-grid", role: "table", "aria-label": "The weights of the heads from this position" });
+    heads;
+    softness = null;
+    found = null;
+    at = 0;
+    /** The panel of a run; null: its weights are not in the page, have loops, or no head that scores differ for. */
+    static of(run2, store, buffers) {
+      const { decoder: spec, labels, loops, layers } = run2.spec;
+      if (!labels || loops.length || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
+      return new _SoftPanel(run2, store, () => decoderOf(spec, buffers));
+    }
+    draw(position) {
+      this.at = Math.min(position, this.run.count - 1);
+      if (this.found && this.element.open) this.drawGrid(this.found);
+    }
+    /** Run the weights at the temperature of the slider. */
+    measured() {
+      if (!this.element.open) return;
+      try {
+        if (!this.softness) {
+          const { run: run2 } = this;
+          const raw = Object.entries(run2.spec.live.shown);
+          const tokens = Array.from({ length: run2.count }, (_, i) => raw.find(([, shown2]) => shown2 === run2.rows.fed(i))?.[0] ?? run2.rows.fed(i));
+          this.softness = new Softness(this.decoder(), tokens);
+          const warmest = this.softness.warmest();
+          if (warmest !== null) this.slider.value = String(Math.max(COLDEST * STEPS, Math.floor(STEPS * Math.log2(warmest))));
+          this.limit.textContent = warmest === null ? "At none of the temperatures tried, down to 2⁻¹⁰, every answer is right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
+        }
+        this.found = this.softness.at(2 ** (Number(this.slider.value) / STEPS));
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        this.verdict.textContent = error.message;
+        return;
+      }
+      this.said(this.found);
+      this.drawGrid(this.found);
+    }
+    said({ answers: answers2, flips, right }) {
+      const power2 = Number(this.slider.value) / STEPS;
+      const all = answers2.length * (answers2[0]?.length ?? 0);
+      this.power.textContent = `τ = 2^${power2} = ${sixDigits(2 ** power2)}`;
+      set(this.slider, { "aria-valuetext": this.power.textContent });
+      this.verdict.className = `soft-verdict ${flips ? "bad" : "good"}`;
+      if (!flips) return this.verdict.replaceChildren(`✓ all ${all} answers are those of hard attention`);
+      const [i, k] = flips;
+      const { name } = this.run.spec.columns[k + 1];
+      const go = el("button", { type: "button", class: "small", click: () => this.store.set({ i, playing: false }) }, `position ${i}`);
+      this.verdict.replaceChildren(`✗ ${all - right} of ${all} answers flip, the first at `, go, ": ", el("b", { class: "mono" }, name), " is ", el("b", { class: "mono" }, answers2[i][k]), " instead of ", el("b", { class: "mono" }, this.softness.hard[i][k]));
+    }
+    drawGrid({ flipped, weights }) {
+      const { run: run2, at, heads } = this;
+      const positions2 = Array.from({ length: run2.count }, (_, j) => j);
+      const header = [el("span", { role: "columnheader", class: "soft-name" }, `from position ${at}`), ...positions2.map((j) => el("span", { role: "columnheader", class: `soft-token${j === at ? " now" : ""}`, "data-position": j }, el("b", { class: "mono" }, run2.rows.fed(j)), el("span", { class: "index" }, String(j))))];
+      const rows = heads.map(({ layer, head, hue, label: label2, name }) => {
+        const own = weights[layer][head][at];
+        const [start2, end2] = run2.look(layer, head, at).sight;
+        const cells2 = positions2.map((j) => {
+          const weight = own && j >= start2 && j < end2 ? own[j - start2] : null;
+          const text = weight === null ? "" : weight >= 0.995 ? "1" : weight < 5e-3 ? "0" : weight.toFixed(2).slice(1);
+          return el("span", { role: "cell", class: "soft-cell mono", "data-position": j, style: weight ? `--weight:${weight.toFixed(3)}` : null, title: weight === null ? "out of sight" : sixDigits(weight) }, text);
+        });
+        return el("div", { role: "row", class: `soft-row ${hue}` }, el("span", { role: "rowheader", class: "soft-name", title: name }, el("b", { class: "tag" }, label2), ` ${name}`), ...cells2);
+      });
+      const verdicts = positions2.map((j) => el("span", { role: "cell", class: `soft-cell ${flipped[j] ? "bad" : "good"}`, "data-position": j, title: flipped[j] ? "an answer flips" : "as under hard attention" }, flipped[j] ? "✗" : "✓"));
+      this.grid.style.setProperty("--positions", String(run2.count));
+      this.grid.replaceChildren(el("div", { role: "row", class: "soft-row" }, ...header), ...rows, el("div", { role: "row", class: "soft-row" }, el("span", { role: "rowheader", class: "soft-name" }, "answers"), ...verdicts));
+    }
+  };
 
   // src/state.ts
   var Store = class {
@@ -7166,6 +7397,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
     const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const soft = SoftPanel.of(run2, store, buffers);
     const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
@@ -7176,6 +7408,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       graph: graph && graph.element,
       panel: panel && panel.element,
       beside: panel?.beside ?? null,
+      soft: soft && soft.element,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -7197,6 +7430,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       }
       strip.draw(i, layer, panel?.pointed?.(now));
       panel?.draw(i, layer, now);
+      soft?.draw(i);
       if (pointing) return;
       tape.draw(i, playing);
       rules?.draw(i);
@@ -7209,7 +7443,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
   function arranged(inside, parts3) {
-    const { title, tape, rules, strip, layers, graph, panel, beside, table: table2, stream } = parts3;
+    const { title, tape, rules, strip, layers, graph, panel, beside, soft, table: table2, stream } = parts3;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -7218,7 +7452,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       columns = now;
       const focused = document.activeElement;
       const middle = beside ? [strip, beside, panel] : [panel, strip];
-      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, ...middle, table2, layers, stream];
+      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, soft, table2, stream)] : [tape, rules, graph, ...middle, table2, soft, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };

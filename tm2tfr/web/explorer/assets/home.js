@@ -404,7 +404,7 @@
     const layers = spec.layers.map(({ name, heads, hidden }, n) => {
       const own = heads.map(({ name: name2, mask, keys, values: values2 }) => {
         const [query, key, value] = [next(keys, width), next(keys, width), next(values2, width)];
-        return { name: name2, mask, query, key, value, output: next(width, values2) };
+        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
       });
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };

@@ -7560,7 +7560,7 @@
   function blockAt(view2, pos, side) {
     let line = view2.lineBlockAt(pos);
     if (Array.isArray(line.type)) {
-      let best;
+      let best2;
       for (let l of line.type) {
         if (l.from > pos)
           break;
@@ -7568,10 +7568,10 @@
           continue;
         if (l.from < pos && l.to > pos)
           return l;
-        if (!best || l.type == BlockType.Text && (best.type != l.type || (side < 0 ? l.from < pos : l.to > pos)))
-          best = l;
+        if (!best2 || l.type == BlockType.Text && (best2.type != l.type || (side < 0 ? l.from < pos : l.to > pos)))
+          best2 = l;
       }
-      return best || line;
+      return best2 || line;
     }
     return line;
   }
@@ -21935,18 +21935,18 @@
         return [];
       let nextStates = this.p.parser.nextStates(this.state);
       if (nextStates.length > 4 << 1 || this.stack.length >= 120) {
-        let best = [];
+        let best2 = [];
         for (let i2 = 0, s; i2 < nextStates.length; i2 += 2) {
           if ((s = nextStates[i2 + 1]) != this.state && this.p.parser.hasAction(s, next))
-            best.push(nextStates[i2], s);
+            best2.push(nextStates[i2], s);
         }
         if (this.stack.length < 120)
-          for (let i2 = 0; best.length < 4 << 1 && i2 < nextStates.length; i2 += 2) {
+          for (let i2 = 0; best2.length < 4 << 1 && i2 < nextStates.length; i2 += 2) {
             let s = nextStates[i2 + 1];
-            if (!best.some((v, i3) => i3 & 1 && v == s))
-              best.push(nextStates[i2], s);
+            if (!best2.some((v, i3) => i3 & 1 && v == s))
+              best2.push(nextStates[i2], s);
           }
-        nextStates = best;
+        nextStates = best2;
       }
       let result = [];
       for (let i2 = 0; i2 < nextStates.length && result.length < 4; i2 += 2) {
@@ -23423,17 +23423,17 @@
     return data[off] | data[off + 1] << 16;
   }
   function findFinished(stacks) {
-    let best = null;
+    let best2 = null;
     for (let stack of stacks) {
       let stopped = stack.p.stoppedAt;
       if ((stack.pos == stack.p.stream.end || stopped != null && stack.pos > stopped) && stack.p.parser.stateFlag(
         stack.state,
         2
         /* StateFlag.Accepting */
-      ) && (!best || best.score < stack.score))
-        best = stack;
+      ) && (!best2 || best2.score < stack.score))
+        best2 = stack;
     }
-    return best;
+    return best2;
   }
   function getSpecializer(spec) {
     if (spec.external) {
@@ -23902,10 +23902,10 @@
   );
 
   // src/playground/editor.ts
-  function range(doc2, line, column2, length) {
+  function range(doc2, line, column3, length) {
     const there = doc2.line(Math.max(1, Math.min(line, doc2.lines)));
-    if (column2 === null) return [there.from, there.to];
-    const from = Math.min(there.from + column2 - 1, there.to);
+    if (column3 === null) return [there.from, there.to];
+    const from = Math.min(there.from + column3 - 1, there.to);
     const word = () => /^(?:[\p{L}\p{N}_-]+|.)/u.exec(there.text.slice(from - there.from))?.[0].length ?? 0;
     return [from, Math.min(from + (length ?? word()), doc2.length)];
   }
@@ -24372,8 +24372,8 @@
       }, 700);
     }
     item(found) {
-      const { severity, what, remedy, line, column: column2, fixes } = found;
-      const place = line === null ? null : el("span", { class: "place" }, column2 === null ? `line ${line}` : `${line}:${column2}`);
+      const { severity, what, remedy, line, column: column3, fixes } = found;
+      const place = line === null ? null : el("span", { class: "place" }, column3 === null ? `line ${line}` : `${line}:${column3}`);
       const words2 = [el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[severity] ?? "i"), place, el("span", { class: "what" }, what, remedy ? ": " : "", remedy ? el("span", { class: "remedy" }, remedy) : null)];
       const problem = line === null ? el("span", { class: "problem" }, ...words2) : el("button", { type: "button", class: "problem", click: () => this.go(found) }, ...words2);
       const mending = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.mend(fix) }, fix.label));
@@ -24415,10 +24415,108 @@
     return `${NOUNS[kind2]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
   }
 
+  // src/live/matrix.ts
+  var LinearMap = class {
+    /** The rows that have entries, in order. */
+    rows;
+    starts;
+    columns;
+    values;
+    constructor(matrix) {
+      const rows = [];
+      const starts = [];
+      matrix.rows.forEach((row, n) => {
+        if (row === rows.at(-1)) return;
+        rows.push(row);
+        starts.push(n);
+      });
+      this.rows = Int32Array.from(rows);
+      this.starts = Int32Array.from([...starts, matrix.rows.length]);
+      this.columns = matrix.columns;
+      this.values = matrix.values;
+    }
+    /** Put (matrix · x)[rows] into `sums`; x: (columns,), sums: (rows that have entries,). */
+    into(sums2, x) {
+      const { rows, starts, columns, values } = this;
+      for (let n = 0; n < rows.length; n++) {
+        let sum2 = 0;
+        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
+        sums2[n] = sum2;
+      }
+    }
+    /** Add matrix · x to `target`, which is not x: x (columns,), target (rows,). */
+    addTo(target, x) {
+      const { rows, starts, columns, values } = this;
+      for (let n = 0; n < rows.length; n++) {
+        let sum2 = 0;
+        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
+        target[rows[n]] += sum2;
+      }
+    }
+  };
+  var ColumnsOf = class {
+    starts;
+    rows;
+    values;
+    constructor(matrix) {
+      const many = matrix.columns.length;
+      this.starts = new Int32Array(matrix.width + 1);
+      for (const column3 of matrix.columns) this.starts[column3 + 1]++;
+      for (let n = 0; n < matrix.width; n++) this.starts[n + 1] += this.starts[n];
+      [this.rows, this.values] = [new Int32Array(many), new Float64Array(many)];
+      const next = this.starts.slice();
+      for (let n = 0; n < many; n++) {
+        const at = next[matrix.columns[n]]++;
+        this.rows[at] = matrix.rows[n];
+        this.values[at] = matrix.values[n];
+      }
+    }
+    get length() {
+      return this.starts.length - 1;
+    }
+    /** Add a column to x. */
+    addTo(x, column3) {
+      const end2 = this.starts[column3 + 1];
+      for (let n = this.starts[column3]; n < end2; n++) x[this.rows[n]] += this.values[n];
+    }
+  };
+  function selected(matrix, rows) {
+    const place = new Map(Array.from(rows, (row, n) => [row, n]));
+    const keep2 = Array.from(matrix.rows.keys()).filter((n) => place.has(matrix.rows[n]));
+    return {
+      height: rows.length,
+      width: matrix.width,
+      rows: Int32Array.from(keep2, (n) => place.get(matrix.rows[n])),
+      columns: Int32Array.from(keep2, (n) => matrix.columns[n]),
+      values: Float64Array.from(keep2, (n) => matrix.values[n])
+    };
+  }
+  function vector(matrix) {
+    const found = new Float64Array(matrix.height);
+    matrix.rows.forEach((row, n) => found[row] = matrix.values[n]);
+    return found;
+  }
+
   // src/live/refusals.ts
   var Refused2 = class extends Error {
     name = "Refused";
   };
+  function tooLarge(where, position, what) {
+    return new Refused2(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
+  }
+  function tooSoft(head, position) {
+    return new Refused2(`${head}, position ${thousands(position)}: its scores are too large for float64: use a higher temperature or a wider dtype`);
+  }
+  function beyondTheTable(position) {
+    return new Refused2(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
+  }
+  function layerCalled(decoder, number4) {
+    return `layer ${number4} (${decoder.layers[number4 - 1].name})`;
+  }
+  function firstInfinite(numbers) {
+    for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n])) return n;
+    return -1;
+  }
   function counted(number4, noun) {
     return `${thousands(number4)} ${noun}${number4 === 1 ? "" : "s"}`;
   }
@@ -24445,8 +24543,224 @@
   }
 
   // src/live/attention.ts
+  var MANY = 8;
+  var FIRST_SIZE = 64;
+  var Cache = class {
+    constructor(width) {
+      this.width = width;
+      this.components = new Array(width).fill(null);
+      this.sums = new Float64Array(width);
+    }
+    width;
+    used = 0;
+    size = FIRST_SIZE;
+    /** Of a component that was 0 at every position so far, only this. */
+    zeros = new Float64Array(FIRST_SIZE);
+    components;
+    /** The sum of each component over all positions so far, from the first. */
+    sums;
+    /** Add a vector, (width,), for the next position. */
+    append(vector2) {
+      if (this.used === this.size) this.grow();
+      for (let c = 0; c < this.width; c++) {
+        const value = vector2[c];
+        if (value === 0) continue;
+        (this.components[c] ??= new Float64Array(this.size))[this.used] = value;
+        this.sums[c] += value;
+      }
+      this.used++;
+    }
+    /** Forget all positions. */
+    clear() {
+      this.used = 0;
+      this.components.fill(null);
+      this.sums.fill(0);
+    }
+    /** A component at all positions so far, and zeros after them. */
+    component(c) {
+      return this.components[c] ?? this.zeros;
+    }
+    grow() {
+      const larger = (old) => {
+        const found = new Float64Array(2 * this.size);
+        found.set(old);
+        return found;
+      };
+      this.components.forEach((old, c) => this.components[c] = old && larger(old));
+      this.zeros = new Float64Array(2 * this.size);
+      this.size *= 2;
+    }
+  };
   function inSight(mask, position, length) {
     return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
+  }
+  var AttentionHead = class {
+    /** where: what its layer is called; careful: whether a number can get too large. */
+    constructor(head, where, careful) {
+      this.where = where;
+      this.careful = careful;
+      const keys2 = new Set(head.key.rows);
+      const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
+      [this.name, this.mask, this.soft, this.uniform] = [head.name, head.mask, head.soft, both.length === 0];
+      this.query = new LinearMap(selected(head.query, both));
+      this.key = new LinearMap(selected(head.key, both));
+      this.value = new LinearMap(head.value);
+      this.output = new LinearMap(head.output);
+      this.rows = this.output.rows;
+      this.added = new Float64Array(this.rows.length);
+      [this.keys, this.values] = [new Cache(both.length), new Cache(this.value.rows.length)];
+      this.asked = new Float64Array(both.length);
+      this.taken = new Float64Array(Math.max(both.length, this.value.rows.length));
+      this.mean = new Float64Array(this.value.rows.length);
+      this.carried = new Float64Array(head.value.height);
+    }
+    where;
+    careful;
+    /** The rows of the stream that it adds to. */
+    rows;
+    /** What it adds to them, once it has looked. */
+    added;
+    /** Whether all scores are 0 by construction, so that all positions in sight share the attention. */
+    uniform;
+    mask;
+    soft;
+    query;
+    key;
+    value;
+    output;
+    asked;
+    taken;
+    mean;
+    carried;
+    keys;
+    values;
+    name;
+    scores = new Float64Array(FIRST_SIZE);
+    /** Keep the key and the value of the next position; x: (width,) what the head reads there. */
+    take(x) {
+      this.key.into(this.taken, x);
+      this.keys.append(this.taken);
+      this.value.into(this.taken, x);
+      this.values.append(this.taken);
+    }
+    /** Drop the keys and values so far: those of an earlier pass of a loop. */
+    forget() {
+      this.keys.clear();
+      this.values.clear();
+    }
+    /** Attend from `position`, in a sequence of which `length` positions are taken; x: (width,) what the head reads there.
+     *
+     * Sets `added`. Returns where the head looked, null if it is uniform.
+     */
+    look(x, position, length) {
+      const [start, end2] = inSight(this.mask, position, length);
+      let look = null;
+      if (!this.uniform) {
+        this.query.into(this.asked, x);
+        if (this.scores.length < end2 - start) this.scores = new Float64Array(2 * (end2 - start));
+        const scores = this.scores.subarray(0, end2 - start);
+        this.score(scores, start);
+        if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
+        look = best(scores, start);
+        if (this.soft) look.weights = softmax(scores);
+      }
+      if (look?.weights) this.weigh(look.weights, start);
+      else this.average(look && look.attended, start, end2, length);
+      for (let n = 0; n < this.mean.length; n++) this.carried[this.value.rows[n]] = this.mean[n];
+      this.output.into(this.added, this.carried);
+      return look;
+    }
+    /** Put the scores of the positions from `start` on into `scores`: products are added component by component. */
+    score(scores, start) {
+      const used = this.components();
+      const many = scores.length;
+      const [a, b, c] = used.map((n) => this.asked[n]);
+      const [k, l, m] = used.map((n) => this.keys.component(n));
+      switch (used.length) {
+        case 1:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j];
+          return;
+        case 2:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j] + b * l[j];
+          return;
+        default:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j] + b * l[j] + c * m[j];
+      }
+      for (const component of used.slice(3)) {
+        const [asked, keys2] = [this.asked[component], this.keys.component(component)];
+        for (let n = 0, j = start; n < many; n++, j++) scores[n] += asked * keys2[j];
+      }
+    }
+    /** The components that are not skipped: with finite keys, those that are 0 in a query add 0 to every score. */
+    components() {
+      const all = Array.from(this.asked.keys());
+      if (this.careful || all.length <= MANY) return all;
+      const found = all.filter((n) => this.asked[n] !== 0);
+      return found.length ? found : all.slice(0, 1);
+    }
+    get named() {
+      return `${this.where}, head ${quoted(this.name)}`;
+    }
+    /** Put the sum of the values, each times its weight, into `mean`, from the first position in sight on. */
+    weigh(weights, start) {
+      for (let c = 0; c < this.mean.length; c++) {
+        const component = this.values.component(c);
+        let sum2 = component[start] * weights[0];
+        for (let n = 1; n < weights.length; n++) sum2 += component[start + n] * weights[n];
+        this.mean[c] = sum2;
+      }
+    }
+    /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
+    average(attended, start, end2, length) {
+      const { values, mean: mean2 } = this;
+      const many = attended ? attended.length : end2 - start;
+      const whole3 = start === 0 && end2 === length && many === length;
+      for (let c = 0; c < mean2.length; c++) {
+        const component = values.component(c);
+        let sum2;
+        if (whole3) sum2 = values.sums[c];
+        else if (attended) {
+          sum2 = component[attended[0]];
+          for (let n = 1; n < many; n++) sum2 += component[attended[n]];
+        } else {
+          sum2 = component[start];
+          for (let j = start + 1; j < end2; j++) sum2 += component[j];
+        }
+        mean2[c] = sum2 / many;
+      }
+    }
+  };
+  function best(scores, start) {
+    let first = 0;
+    let count2 = 1;
+    let runner = -1;
+    let most = scores[0];
+    let second = -Infinity;
+    for (let n = 1; n < scores.length; n++) {
+      const score = scores[n];
+      if (score > most) {
+        second = most;
+        runner = first;
+        most = score;
+        first = n;
+        count2 = 1;
+      } else if (score === most) count2++;
+      else if (score > second) {
+        second = score;
+        runner = n;
+      }
+    }
+    const attended = new Int32Array(count2);
+    for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start + n;
+    return { scores, attended, runner: runner < 0 ? -1 : start + runner, weights: null };
+  }
+  function softmax(scores) {
+    let most = -Infinity;
+    for (const score of scores) if (score > most) most = score;
+    const powers = scores.map((score) => Math.exp(score - most));
+    let sum2 = 0;
+    for (const power2 of powers) sum2 += power2;
+    return powers.map((power2) => power2 / sum2);
   }
 
   // src/data.ts
@@ -24502,23 +24816,23 @@
     answer(i2) {
       return this.text(this.answered, i2) ?? "⊥";
     }
-    number(column2, i2) {
-      return this.columns.get(column2).values[i2];
+    number(column3, i2) {
+      return this.columns.get(column3).values[i2];
     }
-    text(column2, i2) {
-      const n = this.columns.get(column2).values[i2];
+    text(column3, i2) {
+      const n = this.columns.get(column3).values[i2];
       return n === 0 ? null : this.texts[n - 1];
     }
     /** A cell as the table writes it. */
-    cell(column2, i2) {
-      const { number: number4, signed } = this.columns.get(column2).heading;
-      if (!number4) return this.text(column2, i2) ?? "⊥";
-      const value = this.number(column2, i2);
+    cell(column3, i2) {
+      const { number: number4, signed } = this.columns.get(column3).heading;
+      if (!number4) return this.text(column3, i2) ?? "⊥";
+      const value = this.number(column3, i2);
       return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
     }
     /** The length of the longest text in a column. */
-    widest(column2) {
-      const { heading: heading2, values } = this.columns.get(column2);
+    widest(column3) {
+      const { heading: heading2, values } = this.columns.get(column3);
       if (heading2.number) {
         let longest2 = 2;
         for (const value of values) longest2 = Math.max(longest2, String(value).length);
@@ -24604,38 +24918,38 @@
       return this.spec.steps.findLast(([each]) => each === layer2)?.[1] ?? 0;
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
-    wrong(column2, i2) {
-      if (!this.spec.divergence || this.free(column2, i2)) return void 0;
-      if (i2 >= this.spec.checked) return column2 === this.spec.columns[0].name ? "⊥" : void 0;
-      const due = this.expected.cell(column2, i2);
-      return due === this.rows.cell(column2, i2) ? void 0 : due;
+    wrong(column3, i2) {
+      if (!this.spec.divergence || this.free(column3, i2)) return void 0;
+      if (i2 >= this.spec.checked) return column3 === this.spec.columns[0].name ? "⊥" : void 0;
+      const due = this.expected.cell(column3, i2);
+      return due === this.rows.cell(column3, i2) ? void 0 : due;
     }
     /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
-    widest(column2) {
-      let longest = this.rows.widest(column2);
+    widest(column3) {
+      let longest = this.rows.widest(column3);
       for (let i2 = this.spec.divergence?.position ?? this.count; i2 < this.count; i2++) {
-        const due = this.wrong(column2, i2);
+        const due = this.wrong(column3, i2);
         if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
       }
       return longest;
     }
     /** Whether a cell was compared with anything. */
-    compared(column2, i2) {
-      return i2 < this.spec.checked && !this.free(column2, i2);
+    compared(column3, i2) {
+      return i2 < this.spec.checked && !this.free(column3, i2);
     }
     /** Whether the reference says nothing of a cell. */
-    free(column2, i2) {
-      return Boolean(this.unspecified.get(column2)?.[i2]);
+    free(column3, i2) {
+      return Boolean(this.unspecified.get(column3)?.[i2]);
     }
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i2) {
       const subspace = this.spec.subspaces[n];
       for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
-        const column2 = this.stages[s].get(n);
-        if (!column2) continue;
-        const number4 = column2.values[i2];
+        const column3 = this.stages[s].get(n);
+        if (!column3) continue;
+        const number4 = column3.values[i2];
         if (!subspace.labels) return { number: number4, coordinates: [number4] };
-        const coordinates = column2.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number4 ? 1 : 0);
+        const coordinates = column3.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number4 ? 1 : 0);
         return { number: number4, coordinates };
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
@@ -24745,8 +25059,8 @@
     /** What the bit of a net should be, if the check found that it is something else. */
     wrong(net) {
       const { columns } = this.run.spec;
-      const [column2, i2] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
-      return i2 < this.run.count ? this.run.wrong(column2.name, i2) : void 0;
+      const [column3, i2] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
+      return i2 < this.run.count ? this.run.wrong(column3.name, i2) : void 0;
     }
     /** What a gate makes of the bits that its operands have at position i; null if one has none. */
     computed(net, i2) {
@@ -24856,9 +25170,9 @@
     return count2;
   }
   function mean(values) {
-    let sum = 0n;
-    for (const value of values) sum = plus(sum, value);
-    const { over, under } = fraction(sum);
+    let sum2 = 0n;
+    for (const value of values) sum2 = plus(sum2, value);
+    const { over, under } = fraction(sum2);
     return new Fraction(over, under * BigInt(values.length));
   }
   function plus(a, b) {
@@ -25115,7 +25429,7 @@
       case "predicate":
         return satisfied(node, at(first, i2));
       case "sum":
-        return node.arguments.reduce((sum, term, k) => sum + atomOf(node.factors[k]) * BigInt(at(term, i2)), atomOf(node.constant));
+        return node.arguments.reduce((sum2, term, k) => sum2 + atomOf(node.factors[k]) * BigInt(at(term, i2)), atomOf(node.constant));
       default:
         throw new Error(`${node.operator} is not a node of a formula`);
     }
@@ -25162,13 +25476,13 @@
         throw error;
       }
     };
-    const repeated = (n, { states, nexts, times: times3, until, again }) => {
+    const repeated = (n, { states, nexts, times: times4, until, again }) => {
       const seen = /* @__PURE__ */ new Set();
       let number4 = 1;
-      while (number4 !== passes.get(n) && number4 !== times3 && !ends(until === null ? null : done[until])) {
+      while (number4 !== passes.get(n) && number4 !== times4 && !ends(until === null ? null : done[until])) {
         const handed = nexts.map((next) => done[next]);
         const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
-        if (times3 === null && (seen.has(key) || number4 === MOST_PASSES)) {
+        if (times4 === null && (seen.has(key) || number4 === MOST_PASSES)) {
           const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES)} passes are made`;
           throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
         }
@@ -25347,7 +25661,7 @@
       entry2 = end2;
       return found;
     };
-    const answers = outputs.length ? outputs.reduce((sum, { labels }) => sum + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
     const tokens = next(width, vocabulary.length);
     const place = next(width, features.length);
     const table2 = positions === null ? null : next(width, positions);
@@ -25359,12 +25673,12 @@
     const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
       const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
         const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name3, mask, query, key, value, output: next(width, values2) };
+        return { name: name3, mask, soft: false, query, key, value, output: next(width, values2) };
       });
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name: name2, heads: own, feedForward, ...norms[n] };
     });
-    const loops = spec.loops.map(({ first, last: last3, times: times3, until }) => ({ first, last: last3, times: times3, until: until ? next(1, width) : null }));
+    const loops = spec.loops.map(({ first, last: last3, times: times4, until }) => ({ first, last: last3, times: times4, until: until ? next(1, width) : null }));
     const names = namesOf(aboutOf(spec, buffers));
     const { bos, stop } = spec;
     return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
@@ -25384,23 +25698,314 @@
   }
   function sums(steps, start, end2) {
     const found = new Int32Array(end2 - start);
-    let sum = 0;
+    let sum2 = 0;
     for (let n = start; n < end2; n++) {
-      sum += steps[n];
-      found[n - start] = sum;
+      sum2 += steps[n];
+      found[n - start] = sum2;
     }
     return found;
   }
 
+  // src/live/norm.ts
+  var LayerNorm = class {
+    /** where: what the norm is called in refusals. */
+    constructor(norm, where) {
+      this.where = where;
+      [this.gain, this.bias, this.epsilon] = [vector(norm.gain), vector(norm.bias), norm.epsilon];
+    }
+    where;
+    gain;
+    bias;
+    epsilon;
+    /** gain · ((x - μ) / √(σ² + ε)) + bias: x (width,), which stays as it is, → (width,). */
+    of(x, position) {
+      if (!x.length) return x;
+      const centred = new Float64Array(x.length);
+      let sum2 = x[0];
+      for (let n = 1; n < x.length; n++) sum2 += x[n];
+      const mean2 = sum2 / x.length;
+      for (let n = 0; n < x.length; n++) centred[n] = x[n] - mean2;
+      let squares = centred[0] * centred[0];
+      for (let n = 1; n < x.length; n++) squares += centred[n] * centred[n];
+      const root2 = Math.sqrt(squares / x.length + this.epsilon);
+      const here = `${this.where}, position ${thousands(position)}`;
+      if (root2 === 0) throw new Refused2(`${here}: its variance and its epsilon are 0, so that it divides by 0: use an epsilon above 0`);
+      if (!(root2 < Infinity)) throw new Refused2(`${here}: the variance is too large for float64: use smaller weights`);
+      for (let n = 0; n < x.length; n++) centred[n] = this.gain[n] * (centred[n] / root2) + this.bias[n];
+      return centred;
+    }
+  };
+  function read(norm, x, position) {
+    return norm ? norm.of(x, position) : x;
+  }
+
+  // src/live/positions.ts
+  var FEATURES = {
+    "1/(i+1)": (i2) => 1 / (i2 + 1),
+    "1": () => 1,
+    i: (i2) => i2,
+    "i^2": (i2) => i2 * i2,
+    "prime(i)": (i2) => Number(isPrime(i2)),
+    "square(i)": (i2) => Number(Math.round(Math.sqrt(i2)) ** 2 === i2),
+    "power of 2(i)": (i2) => Number(i2 > 0 && (i2 & i2 - 1) === 0),
+    "(-1)^i": (i2) => 1 - 2 * (i2 % 2)
+  };
+  var MODULO = /^i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)$/;
+  function feature(name2) {
+    if (Object.hasOwn(FEATURES, name2)) return FEATURES[name2];
+    const found = MODULO.exec(name2);
+    if (!found) throw new Error(`unknown position feature '${name2}'`);
+    const [modulus, remainder] = [Number(found[1]), Number(found[2])];
+    return (i2) => Number(i2 % modulus === remainder);
+  }
+  function largest(name2, i2) {
+    return name2 === "i" || name2 === "i^2" ? feature(name2)(i2) : 1;
+  }
+  function isPrime(i2) {
+    for (let divisor = 2; divisor * divisor <= i2; divisor++) if (i2 % divisor === 0) return false;
+    return i2 > 1;
+  }
+
   // src/live/overflow.ts
   var MOST_POSITIONS = 2 ** 31;
+  var SAFE = 1e290;
+  function everythingIsFinite(decoder) {
+    if (decoder.loops.length) return false;
+    let x = new Float64Array(decoder.width);
+    const raise = (by) => {
+      const most = new Float64Array(x.length);
+      by.rows.forEach((row, n) => most[row] = Math.max(most[row], Math.abs(by.values[n])));
+      x = sum(x, most);
+    };
+    raise(decoder.tokens);
+    x = sum(x, times2(decoder.place, Float64Array.from(decoder.features, (name2) => largest(name2, MOST_POSITIONS))));
+    if (decoder.table) raise(decoder.table);
+    let fine = small(x);
+    for (const { heads, feedForward, attentionNorm, feedForwardNorm } of decoder.layers) {
+      const [attends, reads2] = normed(attentionNorm, x);
+      const sizes = heads.map((head) => ofHead(head, reads2));
+      fine = fine && attends && sizes.every(([safe]) => safe);
+      for (const [, added] of sizes) x = sum(x, added);
+      if (feedForward) {
+        const [feeds, given2] = normed(feedForwardNorm, x);
+        const [safe, added] = ofFeedForward(feedForward, given2);
+        fine = fine && feeds && safe;
+        x = sum(x, added);
+      }
+      fine = fine && small(x);
+    }
+    const [answers, reads] = normed(decoder.norm, x);
+    return fine && answers && small(sum(times2(decoder.unembedding, reads), column2(decoder.unembeddingBias)));
+  }
+  function normed(norm, x) {
+    if (!norm) return [true, x];
+    const variance = 4 * x.length * x.reduce((most, value) => Math.max(most, value), 0) ** 2;
+    const bound = sum(
+      column2(norm.gain).map((value) => value * Math.sqrt(x.length)),
+      column2(norm.bias)
+    );
+    return [variance < SAFE && small(bound), bound];
+  }
+  function ofHead(head, x) {
+    const [query, key, value] = [times2(head.query, x), times2(head.key, x), times2(head.value, x)];
+    const asked = new Set(head.query.rows);
+    let score = 0;
+    let fine = true;
+    for (const c of new Set(head.key.rows)) {
+      if (!asked.has(c)) continue;
+      score += query[c] * key[c];
+      fine = fine && query[c] < SAFE && key[c] < SAFE;
+    }
+    return [fine && score < SAFE && small(value.map((each) => each * MOST_POSITIONS)), times2(head.output, value)];
+  }
+  function ofFeedForward(layer2, x) {
+    const hidden = sum(times2(layer2.input, x), column2(layer2.inputBias));
+    return [small(hidden), sum(times2(layer2.output, hidden), column2(layer2.outputBias))];
+  }
+  function times2(matrix, x) {
+    const found = new Float64Array(matrix.height);
+    matrix.rows.forEach((row, n) => found[row] += Math.abs(matrix.values[n]) * x[matrix.columns[n]]);
+    return found;
+  }
+  function column2(matrix) {
+    return times2(matrix, Float64Array.of(1));
+  }
+  function sum(a, b) {
+    return a.map((value, n) => value + b[n]);
+  }
+  function small(numbers) {
+    return numbers.every((number4) => number4 < SAFE);
+  }
 
   // src/live/dense.ts
   var ONE = Float64Array.of(1);
+  var Weights = class {
+    constructor(decoder) {
+      this.decoder = decoder;
+      this.careful = !everythingIsFinite(decoder);
+      this.features = decoder.features.map(feature);
+      this.tokens = new ColumnsOf(decoder.tokens);
+      this.place = new LinearMap(decoder.place);
+      this.table = decoder.table && new ColumnsOf(decoder.table);
+      this.layers = decoder.layers.map((_, n) => this.partsOf(n));
+      this.uniform = this.layers.map(({ heads }) => heads.map((head) => head.uniform));
+      this.norm = decoder.norm && new LayerNorm(decoder.norm, "norm before the unembedding");
+      this.unembedding = new LinearMap(decoder.unembedding);
+      this.bias = vector(decoder.unembeddingBias);
+    }
+    decoder;
+    /** By layer and head, whether all its scores are 0 by construction. */
+    uniform;
+    layers;
+    careful;
+    features;
+    tokens;
+    place;
+    table;
+    norm;
+    unembedding;
+    bias;
+    embedded(token3, position) {
+      const x = new Float64Array(this.decoder.width);
+      this.tokens.addTo(x, token3);
+      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
+      if (this.table) {
+        if (position >= this.table.length) throw beyondTheTable(position);
+        this.table.addTo(x, position);
+      }
+      this.check(x, -1, position);
+      return x;
+    }
+    /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
+    attend(n, x, reads, position, length, watch) {
+      const { heads } = this.layers[n];
+      const looks2 = heads.map((head) => head.look(reads, position, length));
+      if (watch) looks2.forEach((look, k) => watch.head(n, k, look));
+      for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]] += added[r];
+    }
+    /** Add to x what the feed-forward part of layer n answers. */
+    feedForward(n, x, position, watch) {
+      const { feedForward: part, feedForwardNorm } = this.layers[n];
+      watch?.stage(n, "attention", x);
+      if (part) {
+        const reads = read(feedForwardNorm, x, position);
+        const hidden = part.inputBias.slice();
+        part.input.addTo(hidden, reads);
+        if (this.careful) this.checkHidden(n, part, hidden, position);
+        for (let u = 0; u < hidden.length; u++) if (!(hidden[u] > 0)) hidden[u] = 0;
+        part.output.addTo(x, hidden);
+        part.outputBias.addTo(x, ONE);
+      }
+      this.check(x, n, position);
+      watch?.stage(n, "feed_forward", x);
+    }
+    /** The logits of a position: (answers,). */
+    answers(x, position) {
+      const logits = this.bias.slice();
+      this.unembedding.addTo(logits, read(this.norm, x, position));
+      const wrong = this.careful ? firstInfinite(logits) : -1;
+      if (wrong >= 0) throw tooLarge("unembedding", position, `the logit of ${quoted(answered(this.decoder)[wrong])}`);
+      return logits;
+    }
+    partsOf(n) {
+      const { heads, feedForward, attentionNorm, feedForwardNorm } = this.decoder.layers[n];
+      const where = layerCalled(this.decoder, n + 1);
+      return {
+        attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
+        heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
+        feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
+        feedForward: feedForward && {
+          input: new LinearMap(feedForward.input),
+          inputBias: vector(feedForward.inputBias),
+          output: new LinearMap(feedForward.output),
+          outputBias: new LinearMap(feedForward.outputBias),
+          writes: Int32Array.from(new Set(feedForward.output.columns)).sort()
+        }
+      };
+    }
+    /** Refuse a stream that is not finite after a layer, from 0; -1: after the embedding. */
+    check(x, after, position) {
+      const wrong = this.careful ? firstInfinite(x) : -1;
+      if (wrong < 0) return;
+      const direction = this.decoder.names.directions[wrong] ?? String(wrong);
+      const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
+      throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
+    }
+    checkHidden(n, { writes }, hidden, position) {
+      const unit = writes.find((u) => !Number.isFinite(hidden[u]));
+      if (unit === void 0) return;
+      const name2 = this.decoder.names.units[n]?.[unit] ?? String(unit);
+      throw tooLarge(layerCalled(this.decoder, n + 1), position, `the sum of hidden unit ${quoted(name2)}`);
+    }
+  };
+  var Whole = class extends Weights {
+    run(tokens, watches) {
+      const streams = Array.from(tokens, (token3, i2) => this.embedded(token3, i2));
+      for (const [i2, watch] of watches) watch.stage(-1, "embedding", streams[i2]);
+      const through = (from, to) => {
+        for (let n = from; n < to; n++) this.layer(n, streams, watches);
+      };
+      let done = 0;
+      for (const loop of this.decoder.loops) {
+        through(done, loop.first - 1);
+        this.repeat(loop, streams, () => through(loop.first - 1, loop.last));
+        done = loop.last;
+      }
+      through(done, this.layers.length);
+      return streams.map((residual, i2) => ({ residual, logits: this.answers(residual, i2) }));
+    }
+    /** Run layer n, from 0, at all positions. */
+    layer(n, streams, watches) {
+      const { heads, attentionNorm } = this.layers[n];
+      if (heads.length) {
+        const reads = streams.map((x, i2) => read(attentionNorm, x, i2));
+        for (const head of heads) head.forget();
+        for (const x of reads) for (const head of heads) head.take(x);
+        streams.forEach((x, i2) => this.attend(n, x, reads[i2], i2, streams.length, watches.get(i2)));
+      }
+      streams.forEach((x, i2) => this.feedForward(n, x, i2, watches.get(i2)));
+    }
+    /** Make the passes of a loop. */
+    repeat({ first, last: last2, times: times4, until }, streams, pass) {
+      const row = until && new LinearMap(until);
+      const ended = (x) => {
+        const found = new Float64Array(1);
+        row.addTo(found, x);
+        return found[0] >= 0.5;
+      };
+      for (let number4 = 1; number4 <= (times4 ?? MOST_PASSES2); number4++) {
+        pass();
+        if (row && streams.every(ended)) return;
+      }
+      if (times4 === null) throw new Refused2(`the loop over ${first === last2 ? `layer ${first}` : `layers ${first} to ${last2}`} until its condition holds everywhere: it has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most, 'repeat 200 until …'`);
+    }
+  };
+  var MOST_PASSES2 = 1e4;
+  function wholeRun(decoder, tokens, watches = /* @__PURE__ */ new Map()) {
+    return new Whole(decoder).run(tokens, watches);
+  }
 
   // src/live/python.ts
+  function plainNumber(value) {
+    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+    return repr(value);
+  }
   function repr(value) {
     return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function sixDigits(value) {
+    return general(value, 6);
+  }
+  function general(value, digits2) {
+    return special(value) ?? pointed(toEven(value, digits2), digits2, true);
+  }
+  function toEven(value, digits2) {
+    const [exact, power2] = value.toExponential(100).split("e");
+    const all = exact.replace(/[-.]/g, "");
+    const tie = all[digits2] === "5" && /^0*$/.test(all.slice(digits2 + 1));
+    if (!tie || Number(all[digits2 - 1]) % 2) return value.toExponential(digits2 - 1);
+    const kept2 = all.slice(0, digits2);
+    return `${value < 0 ? "-" : ""}${kept2[0]}${kept2.slice(1) ? `.${kept2.slice(1)}` : ""}e${power2}`;
   }
   function special(value) {
     if (Object.is(value, -0)) return "-0";
@@ -25422,8 +26027,34 @@
     return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
   }
 
+  // src/live/readout.ts
+  function combination(labels, values) {
+    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+
   // src/broken/cause.ts
   var SLACK = 8 * Number.EPSILON;
+
+  // src/live/generate.ts
+  function prompted(decoder, prompt) {
+    const { vocabulary, bos, positions, outputs } = decoder;
+    const numbers = new Map(vocabulary.map((token3, n) => [token3, n]));
+    const found = prompt.map((token3, i2) => {
+      const number4 = numbers.get(token3);
+      if (number4 !== void 0) return number4;
+      const more = vocabulary.length > 8 ? ", …" : "";
+      throw new Refused2(`token ${i2} of the prompt, ${quoted(token3)}, is not in the vocabulary: use ${vocabulary.slice(0, 8).join(", ")}${more}`);
+    });
+    if (!found.length && bos === null) throw new Refused2("the prompt is empty, and these weights have no BOS to start with: give at least one token");
+    if (bos !== null) found.push(bos);
+    if (positions !== null && found.length > positions) {
+      const longer = outputs.length ? `, or compile the program with --max-length ${prompt.length}` : "";
+      const what = `the prompt has ${counted(prompt.length, "token")}, and these weights have ${counted(positions, "position")}`;
+      throw new Refused2(`${what}: give a shorter one${longer}`);
+    }
+    return found;
+  }
 
   // src/live/worker.ts
   function ordered(order2, worker, progress) {
@@ -25481,7 +26112,7 @@
       const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
       const running = ordered(order2, this.worker(), progress);
       const finished = running.finished.then(({ runs: runs2, columns }) => {
-        const positions = count(runs2.reduce((sum, run2) => sum + run2.count, 0), "position");
+        const positions = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
         const said2 = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
         return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
@@ -25570,31 +26201,31 @@
   function changed(decoder, changes) {
     const copy = structuredClone(decoder);
     const matrices = matricesOf(copy);
-    for (const { path, row, column: column2, value } of changes) put(matrices.get(path), row, column2, value);
+    for (const { path, row, column: column3, value } of changes) put(matrices.get(path), row, column3, value);
     return copy;
   }
-  function entry(matrix, row, column2) {
-    const n = placeOf(matrix, row, column2);
-    return matrix.rows[n] === row && matrix.columns[n] === column2 ? matrix.values[n] : 0;
+  function entry(matrix, row, column3) {
+    const n = placeOf(matrix, row, column3);
+    return matrix.rows[n] === row && matrix.columns[n] === column3 ? matrix.values[n] : 0;
   }
-  function placeOf({ rows, columns }, row, column2) {
+  function placeOf({ rows, columns }, row, column3) {
     let [low, high] = [0, rows.length];
     while (low < high) {
       const middle = low + high >> 1;
-      if (rows[middle] < row || rows[middle] === row && columns[middle] < column2) low = middle + 1;
+      if (rows[middle] < row || rows[middle] === row && columns[middle] < column3) low = middle + 1;
       else high = middle;
     }
     return low;
   }
-  function put(matrix, row, column2, value) {
-    const n = placeOf(matrix, row, column2);
-    const there = matrix.rows[n] === row && matrix.columns[n] === column2;
+  function put(matrix, row, column3, value) {
+    const n = placeOf(matrix, row, column3);
+    const there = matrix.rows[n] === row && matrix.columns[n] === column3;
     const end2 = n + Number(there);
     const own = value === 0 ? [] : [value];
     const spliced = (array, made, middle) => made([...array.subarray(0, n), ...middle, ...array.subarray(end2)]);
     matrix.values = spliced(matrix.values, (numbers) => Float64Array.from(numbers), own);
     matrix.rows = spliced(matrix.rows, (numbers) => Int32Array.from(numbers), own.length ? [row] : []);
-    matrix.columns = spliced(matrix.columns, (numbers) => Int32Array.from(numbers), own.length ? [column2] : []);
+    matrix.columns = spliced(matrix.columns, (numbers) => Int32Array.from(numbers), own.length ? [column3] : []);
   }
   function axesOf(decoder, path) {
     const matrices = matricesOf(decoder);
@@ -25639,8 +26270,8 @@
     if (value === null) throw new Refused2(`${quoted(text)}: ${quoted(match[3].trim())} is not a finite number: write for example -1, 0.5 or 1/2`);
     try {
       const path = pathOf(decoder, match[1], layer2);
-      const [row, column2] = placesOf(axesOf(decoder, path), match[2]);
-      return { path, row, column: column2, value };
+      const [row, column3] = placesOf(axesOf(decoder, path), match[2]);
+      return { path, row, column: column3, value };
     } catch (error) {
       if (error instanceof Refused2) throw new Refused2(`${quoted(text)}: ${error.message}`);
       throw error;
@@ -25650,8 +26281,8 @@
     if (!layer2 || path.startsWith("layers.")) return path;
     const known = matricesOf(decoder);
     const own = `layers.${layer2}.${path}`;
-    const ofHead = `layers.${layer2}.heads.0.${path}`;
-    if (!known.has(own) && decoder.layers[layer2 - 1].heads.length === 1 && known.has(ofHead)) return ofHead;
+    const ofHead2 = `layers.${layer2}.heads.0.${path}`;
+    if (!known.has(own) && decoder.layers[layer2 - 1].heads.length === 1 && known.has(ofHead2)) return ofHead2;
     return known.has(own) || !known.has(path) ? own : path;
   }
   function numberOf(text) {
@@ -25674,9 +26305,9 @@
     const halves = halvesOf(text);
     const errors = [];
     for (const [first, second] of halves)
-      for (const [row, column2] of [[first, second], [second, first]]) {
+      for (const [row, column3] of [[first, second], [second, first]]) {
         try {
-          return [read2(rows, row), read2(columns, column2)];
+          return [read2(rows, row), read2(columns, column3)];
         } catch (error) {
           errors.push(error);
         }
@@ -25730,9 +26361,9 @@
     }
     return row[b.length];
   }
-  function placeNames(decoder, { path, row, column: column2 }) {
+  function placeNames(decoder, { path, row, column: column3 }) {
     const [rows, columns] = axesOf(decoder, path);
-    return [rows.names[row] ?? String(row), columns.names[column2] ?? String(column2)];
+    return [rows.names[row] ?? String(row), columns.names[column3] ?? String(column3)];
   }
   function placeText(decoder, change, layer2 = 0) {
     const own = `layers.${layer2}.`;
@@ -25805,7 +26436,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
   function joined(parts3) {
-    const found = new Uint8Array(parts3.reduce((sum, { length }) => sum + length, 0));
+    const found = new Uint8Array(parts3.reduce((sum2, { length }) => sum2 + length, 0));
     let at = 0;
     for (const part of parts3) {
       found.set(part, at);
@@ -25904,8 +26535,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.told();
     }
     /** The value that a weight had. */
-    old({ path, row, column: column2 }) {
-      return entry(matricesOf(this.right).get(path), row, column2);
+    old({ path, row, column: column3 }) {
+      return entry(matricesOf(this.right).get(path), row, column3);
     }
     /** The change of a weight; undefined if it is as it was. */
     changeOf(weight) {
@@ -25972,7 +26603,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name: name2, blank }, alphabet, signs) {
+  function checkSymbols({ name: name2, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
@@ -25981,7 +26612,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown3}
   ${marks2}`);
   }
@@ -26224,7 +26855,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const told = sourced(meaning, source);
     const lines2 = [[plain(name2 ? `layer ${number4}: ${name2}` : `layer ${number4}`)]];
     if (told) lines2.push([plain(`  ${told}`)]);
-    lines2.push(...normed(decoder, layer2.attentionNorm, "attention", `${path}.attention_norm`, "  "));
+    lines2.push(...normed2(decoder, layer2.attentionNorm, "attention", `${path}.attention_norm`, "  "));
     layer2.heads.forEach((head, k) => {
       const about2 = heads[k];
       const own = `${path}.heads.${k}`;
@@ -26234,7 +26865,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const targets = grouped(`${own}.output`, head.output, "column", directions);
       grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines2.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
     });
-    lines2.push(...normed(decoder, layer2.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
+    lines2.push(...normed2(decoder, layer2.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
     const part = layer2.feedForward;
     if (part) {
       const own = `${path}.feed_forward`;
@@ -26250,9 +26881,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     return lines2;
   }
-  function normed(decoder, norm, before, path, indent) {
+  function normed2(decoder, norm, before, path, indent) {
     if (!norm) return [];
-    const column2 = (name2) => {
+    const column3 = (name2) => {
       const weights = weightsOf2(`${path}.${name2}`, norm[name2]);
       const values = new Set(weights.map(({ value }) => value));
       if (weights.length < norm[name2].height) values.add(0);
@@ -26260,7 +26891,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (values.size === 1) return [head, plain(`${coefficient([...values][0])} everywhere`)];
       return [head, ...form(weights.map((weight) => ({ name: decoder.names.directions[weight.row], weight })))];
     };
-    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column2("gain"), column2("bias")];
+    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column3("gain"), column3("bias")];
   }
   function embeddingListing(decoder) {
     const { directions } = decoder.names;
@@ -26279,7 +26910,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   function unembeddingListing(decoder) {
     const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
     const names = answered(decoder);
-    const lines2 = [...normed(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
+    const lines2 = [...normed2(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
     grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
     return lines2;
   }
@@ -26544,7 +27175,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       }
       this.tape = this.rules[0]?.key === 0 ? null : rows.fed(0);
       this.label = `${at.layer + 1}.${at.head + 1}`;
-      this.number = spec.layers.slice(0, at.layer).reduce((sum, layer2) => sum + layer2.heads.length, at.head);
+      this.number = spec.layers.slice(0, at.layer).reduce((sum2, layer2) => sum2 + layer2.heads.length, at.head);
     }
     run;
     at;
@@ -27467,7 +28098,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
     }
     heads(l, step, i2) {
-      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
+      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum2, layer2) => sum2 + layer2.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
         const look = this.run.look(step, k, i2);
         const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
@@ -27685,8 +28316,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
   function table(caption, headings, rows, typeset) {
-    const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
-    const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
+    const filled = headings.map((_, column3) => rows.some((row) => row[column3] !== ""));
+    const kept2 = (cells) => cells.filter((_, column3) => filled[column3]);
     const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
     const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
@@ -27704,14 +28335,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     spec;
     draw(position) {
       const { marks: marks2, name: name2 } = this.spec;
-      const column2 = marks2 && this.run.spec.columns.find((each) => each.name === marks2.column);
-      if (!column2) return;
-      const node = (i2) => i2 < 0 ? marks2.start : marks2.nodes[this.run.rows.cell(column2.name, i2)];
+      const column3 = marks2 && this.run.spec.columns.find((each) => each.name === marks2.column);
+      if (!column3) return;
+      const node = (i2) => i2 < 0 ? marks2.start : marks2.nodes[this.run.rows.cell(column3.name, i2)];
       const [before, now] = [node(position - 1), node(position)];
       this.unmark("now");
       this.nodes.get(now ?? "")?.classList.add("now");
       for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
-      const said2 = `${column2.name} ${this.run.rows.cell(column2.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      const said2 = `${column3.name} ${this.run.rows.cell(column3.name, position)}, after the token ${this.run.rows.fed(position)}`;
       this.caption.textContent = said2;
       set(this.scroll, { "aria-label": `The ${name2}: ${said2}` });
     }
@@ -27981,7 +28612,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** Give the tree what room the positions leave, at least two fifths, and keep the chosen column in view. */
     measure() {
       const room = this.scroll.clientWidth - 2;
-      const positions = this.columns.reduce((sum, column2) => sum + column2.offsetWidth, 0);
+      const positions = this.columns.reduce((sum2, column3) => sum2 + column3.offsetWidth, 0);
       this.grid.style.setProperty("--tree", `${Math.max(Math.floor(0.42 * room), room - positions)}px`);
       this.followed = -1;
     }
@@ -27996,8 +28627,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const heads = outside ? [] : nodes[node].heads.map((place) => this.looked(place, p + before.length));
       for (const { hue, attended } of heads.slice(0, 1))
         for (const j of attended.length > FAR ? [] : attended) {
-          const column2 = this.columns[j - before.length];
-          if (column2) this.add(column2, `seen ${hue}`);
+          const column3 = this.columns[j - before.length];
+          if (column3) this.add(column3, `seen ${hue}`);
         }
       this.why.replaceChildren(...outside ? this.ends(position) : this.said(node, p, words2, heads));
       this.follow(p);
@@ -28114,8 +28745,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     follow(p) {
       if (p === this.followed) return;
       this.followed = p;
-      const [column2, label] = [this.columns[p], this.labels[0]];
-      const [left, right] = [column2.offsetLeft - label.offsetWidth, column2.offsetLeft + column2.offsetWidth];
+      const [column3, label] = [this.columns[p], this.labels[0]];
+      const [left, right] = [column3.offsetLeft - label.offsetWidth, column3.offsetLeft + column3.offsetWidth];
       const { scrollLeft, clientWidth } = this.scroll;
       if (left < scrollLeft) this.scroll.scrollLeft = left;
       else if (right > scrollLeft + clientWidth) this.scroll.scrollLeft = right - clientWidth;
@@ -28177,7 +28808,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     constructor(spec) {
       this.spec = spec;
       const { nodes } = spec;
-      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name: name2 }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name2)) first.set(name2, n);
+        return first.get(name2);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
       nodes.forEach((node, n) => {
         if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
       });
@@ -28197,6 +28834,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** The nodes with rows, from top to bottom. */
     rows;
     has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
     layers;
     /** Whether a node is made of what a loop leaves. */
     ended = [];
@@ -28263,7 +28902,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     behind(numbers) {
       const found = /* @__PURE__ */ new Set();
       const visit = (number4) => {
-        if (this.has[number4]) found.add(number4);
+        const row = this.has[number4] ? number4 : this.standsFor[number4];
+        if (row !== null) found.add(row);
         else parts2(this.spec.nodes[number4]).forEach(visit);
       };
       numbers.forEach(visit);
@@ -28334,7 +28974,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const { layer: layer2, rows } of program.scheme.bands) {
         const button2 = el(
           "button",
-          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
           el("span", { class: "number" }, String(layer2 + 1)),
           program.title(layer2)
         );
@@ -28350,7 +28990,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.height = y + 4;
       this.names.prepend(this.arcs);
       this.names.style.height = `${this.height}px`;
-      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
       this.tape.addEventListener("mouseleave", () => this.light(null));
@@ -28358,7 +28998,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const place = this.under(event);
         if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
       });
-      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `role of-${role}` }, name2));
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `flow-role of-${role}` }, name2));
       this.element = el(
         "section",
         { class: "panel flow-panel", "aria-label": "The flow of the computation" },
@@ -28535,9 +29175,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
         const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
         const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
-        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
       }
-      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
       this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
     }
     /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
@@ -28705,7 +29345,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** The number of a head among those of all layers. */
     number(layer2, head) {
-      return this.run.spec.layers.slice(0, layer2).reduce((sum, { heads }) => sum + heads.length, head);
+      return this.run.spec.layers.slice(0, layer2).reduce((sum2, { heads }) => sum2 + heads.length, head);
     }
     // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
     /** The layer of a step, from 0; -1: the embedding. */
@@ -29017,7 +29657,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
       const heads = selector === null ? [] : program.looks(number4, now);
       if (selector === null) this.matrices.element.replaceChildren();
-      else this.matrices.show(number4, heads, this.element.clientWidth - 32);
+      else this.matrices.show(number4, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
       this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
       this.mark(number4);
     }
@@ -29039,7 +29679,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const rows = this.program.selected(selector);
       if (!heads.length) return ["No head of the weights looks for this selector."];
       const empty2 = rows.filter((row) => !row.includes(true)).length;
-      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum, row, q) => sum + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      if (empty2 === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
       const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
       const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
       return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
@@ -29104,6 +29745,191 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (spec.kind === "logic") return new FormulaPanel(run2, spec, store);
     return raspPanel(spec, run2, store);
   }
+
+  // src/live/soft.ts
+  var NEAR2 = 0.25;
+  var HIGHEST = 10;
+  var LOWEST2 = -10;
+  var STREAK = 3;
+  var HALVINGS = 5;
+  function softened(decoder, temperature) {
+    if (decoder.loops.length) throw new Refused2("these weights have loops, in whose passes the errors of softmax add up, and no bound is known: use average-hard attention");
+    const layers = decoder.layers.map((layer2) => ({
+      ...layer2,
+      heads: layer2.heads.map((head) => {
+        const values = head.query.values.map((value) => value / temperature);
+        if (values.some((value) => !Number.isFinite(value))) throw new Refused2(`queries divided by the temperature ${temperature} are too large: use a higher one`);
+        return { ...head, soft: true, query: { ...head.query, values } };
+      })
+    }));
+    return { ...decoder, layers };
+  }
+  function answersAt({ outputs }, logits, soft) {
+    let start = 0;
+    return outputs.map(({ labels }) => {
+      let values = Array.from(logits.subarray(start, start += labels ? labels.length : 1));
+      const whole3 = values.map(even);
+      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR2)) values = whole3;
+      if (!labels) return plainNumber(values[0] + 0);
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
+  }
+  function even(value) {
+    const below = Math.floor(value);
+    const rest = value - below;
+    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  }
+  var Softness = class {
+    /** tokens: all that are fed. */
+    constructor(decoder, tokens) {
+      this.decoder = decoder;
+      this.given = prompted(decoder, tokens);
+      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits, false));
+    }
+    decoder;
+    /** The answers under hard attention, by position and output. */
+    hard;
+    given;
+    at(temperature) {
+      const weights = this.decoder.layers.map(({ heads }) => heads.map(() => []));
+      const watch = (i2) => ({ stage() {
+      }, head: (layer2, head, look) => weights[layer2][head][i2] = look && look.weights });
+      const passed = wholeRun(softened(this.decoder, temperature), this.given, new Map(this.given.map((_, i2) => [i2, watch(i2)])));
+      const answers = passed.map(({ logits }) => answersAt(this.decoder, logits, true));
+      let [right, flips] = [0, null];
+      answers.forEach(
+        (row, i2) => row.forEach((answer, k) => {
+          if (answer === this.hard[i2][k]) right++;
+          else flips ??= [i2, k];
+        })
+      );
+      return { answers, flips, flipped: answers.map((row, i2) => row.some((answer, k) => answer !== this.hard[i2][k])), right, weights };
+    }
+    /** The largest temperature found at which every answer is the same; null: none of those tried. */
+    warmest() {
+      const right = (power2) => this.at(2 ** power2).flips === null;
+      let best2 = null;
+      for (let power2 = HIGHEST; power2 >= LOWEST2; power2--) {
+        if (!right(power2)) best2 = null;
+        else {
+          best2 ??= power2;
+          if (best2 - power2 === STREAK) break;
+        }
+      }
+      if (best2 === null) return null;
+      let [low, high] = [best2, best2 + 1];
+      for (let n = 0; n < HALVINGS && best2 < HIGHEST; n++) {
+        const middle = (low + high) / 2;
+        [low, high] = right(middle) ? [middle, high] : [low, middle];
+      }
+      return 2 ** low;
+    }
+  };
+
+  // src/sequence/soft.ts
+  var [COLDEST, HOTTEST, STEPS] = [-10, 5, 4];
+  var MOST_HEADS = 16;
+  var SoftPanel = class _SoftPanel {
+    constructor(run2, store, decoder) {
+      this.run = run2;
+      this.store = store;
+      this.decoder = decoder;
+      const all = run2.spec.layers.flatMap(({ heads }, layer2) => heads.map(({ name: name2, seen }, head) => ({ layer: layer2, head, name: name2, seen, label: `${layer2 + 1}.${head + 1}` })));
+      this.heads = all.map((each, n) => ({ ...each, hue: `hue${n % 7}` })).filter(({ seen }) => seen).slice(0, MOST_HEADS);
+      const inside = el(
+        "div",
+        {},
+        el("p", { class: "meaning" }, "The same weights with softmax in place of hard attention: every query is divided by the temperature τ."),
+        el("div", { class: "soft-slider" }, el("label", { for: "temperature" }, "temperature"), this.slider, this.power),
+        this.verdict,
+        this.limit,
+        el("div", { class: "scroll", tabindex: 0, "aria-label": "The weights of the heads" }, this.grid)
+      );
+      this.element = el("details", { class: "panel soft-panel" }, el("summary", {}, el("h2", {}, "Under softmax ", el("span", { class: "check" }, "the temperature at which an answer flips"))), inside);
+      this.slider.addEventListener("input", () => this.measured());
+      this.element.addEventListener("toggle", () => this.measured());
+      this.grid.addEventListener("click", ({ target }) => {
+        const place = target.closest("[data-position]")?.dataset["position"];
+        if (place !== void 0) store.set({ i: Number(place), playing: false });
+      });
+    }
+    run;
+    store;
+    decoder;
+    element;
+    slider = el("input", { type: "range", min: COLDEST * STEPS, max: HOTTEST * STEPS, step: 1, value: 0, id: "temperature" });
+    power = el("output", { for: "temperature", class: "mono" });
+    verdict = el("p", { class: "soft-verdict", role: "status" });
+    limit = el("p", { class: "meaning" });
+    grid = el("div", { class: "soft-grid", role: "table", "aria-label": "The weights of the heads from this position" });
+    heads;
+    softness = null;
+    found = null;
+    at = 0;
+    /** The panel of a run; null: its weights are not in the page, have loops, or no head that scores differ for. */
+    static of(run2, store, buffers) {
+      const { decoder: spec, labels, loops, layers } = run2.spec;
+      if (!labels || loops.length || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
+      return new _SoftPanel(run2, store, () => decoderOf(spec, buffers));
+    }
+    draw(position) {
+      this.at = Math.min(position, this.run.count - 1);
+      if (this.found && this.element.open) this.drawGrid(this.found);
+    }
+    /** Run the weights at the temperature of the slider. */
+    measured() {
+      if (!this.element.open) return;
+      try {
+        if (!this.softness) {
+          const { run: run2 } = this;
+          const raw = Object.entries(run2.spec.live.shown);
+          const tokens = Array.from({ length: run2.count }, (_, i2) => raw.find(([, shown3]) => shown3 === run2.rows.fed(i2))?.[0] ?? run2.rows.fed(i2));
+          this.softness = new Softness(this.decoder(), tokens);
+          const warmest = this.softness.warmest();
+          if (warmest !== null) this.slider.value = String(Math.max(COLDEST * STEPS, Math.floor(STEPS * Math.log2(warmest))));
+          this.limit.textContent = warmest === null ? "At none of the temperatures tried, down to 2⁻¹⁰, every answer is right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
+        }
+        this.found = this.softness.at(2 ** (Number(this.slider.value) / STEPS));
+      } catch (error) {
+        if (!(error instanceof Refused2)) throw error;
+        this.verdict.textContent = error.message;
+        return;
+      }
+      this.said(this.found);
+      this.drawGrid(this.found);
+    }
+    said({ answers, flips, right }) {
+      const power2 = Number(this.slider.value) / STEPS;
+      const all = answers.length * (answers[0]?.length ?? 0);
+      this.power.textContent = `τ = 2^${power2} = ${sixDigits(2 ** power2)}`;
+      set(this.slider, { "aria-valuetext": this.power.textContent });
+      this.verdict.className = `soft-verdict ${flips ? "bad" : "good"}`;
+      if (!flips) return this.verdict.replaceChildren(`✓ all ${all} answers are those of hard attention`);
+      const [i2, k] = flips;
+      const { name: name2 } = this.run.spec.columns[k + 1];
+      const go = el("button", { type: "button", class: "small", click: () => this.store.set({ i: i2, playing: false }) }, `position ${i2}`);
+      this.verdict.replaceChildren(`✗ ${all - right} of ${all} answers flip, the first at `, go, ": ", el("b", { class: "mono" }, name2), " is ", el("b", { class: "mono" }, answers[i2][k]), " instead of ", el("b", { class: "mono" }, this.softness.hard[i2][k]));
+    }
+    drawGrid({ flipped, weights }) {
+      const { run: run2, at, heads } = this;
+      const positions = Array.from({ length: run2.count }, (_, j) => j);
+      const header = [el("span", { role: "columnheader", class: "soft-name" }, `from position ${at}`), ...positions.map((j) => el("span", { role: "columnheader", class: `soft-token${j === at ? " now" : ""}`, "data-position": j }, el("b", { class: "mono" }, run2.rows.fed(j)), el("span", { class: "index" }, String(j))))];
+      const rows = heads.map(({ layer: layer2, head, hue, label, name: name2 }) => {
+        const own = weights[layer2][head][at];
+        const [start, end2] = run2.look(layer2, head, at).sight;
+        const cells = positions.map((j) => {
+          const weight = own && j >= start && j < end2 ? own[j - start] : null;
+          const text = weight === null ? "" : weight >= 0.995 ? "1" : weight < 5e-3 ? "0" : weight.toFixed(2).slice(1);
+          return el("span", { role: "cell", class: "soft-cell mono", "data-position": j, style: weight ? `--weight:${weight.toFixed(3)}` : null, title: weight === null ? "out of sight" : sixDigits(weight) }, text);
+        });
+        return el("div", { role: "row", class: `soft-row ${hue}` }, el("span", { role: "rowheader", class: "soft-name", title: name2 }, el("b", { class: "tag" }, label), ` ${name2}`), ...cells);
+      });
+      const verdicts = positions.map((j) => el("span", { role: "cell", class: `soft-cell ${flipped[j] ? "bad" : "good"}`, "data-position": j, title: flipped[j] ? "an answer flips" : "as under hard attention" }, flipped[j] ? "✗" : "✓"));
+      this.grid.style.setProperty("--positions", String(run2.count));
+      this.grid.replaceChildren(el("div", { role: "row", class: "soft-row" }, ...header), ...rows, el("div", { role: "row", class: "soft-row" }, el("span", { role: "rowheader", class: "soft-name" }, "answers"), ...verdicts));
+    }
+  };
 
   // src/state.ts
   var Store = class {
@@ -29246,7 +30072,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.store = store;
       this.history = history3;
       const name2 = history3 ? "The chapter's table" : "The table";
-      this.headings = run2.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name));
+      this.headings = run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
@@ -29287,11 +30113,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const room = this.scroll.clientWidth / scale;
       const widest = run2.spec.columns.map(({ name: name2 }) => Math.max(run2.widest(name2), name2.length));
       const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
-      const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const fits = (size2) => LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const sum2 = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
+      const fits = (size2) => LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
       const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
-      const rest = sum(signs);
+      const rest = sum2(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
       const widths = [signs[0], ...this.history ? [tape] : [], ...signs.slice(1)].map((n) => n * scale);
       const all = (rest + tape) * scale;
@@ -29540,7 +30366,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (runs2.length > 1 && !wrong.length)
       return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
     return wrong.map((run2) => {
-      const { position, column: column2, expected, found, cause } = run2.spec.divergence;
+      const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs2.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
       const blamed = blamedLayer(run2.spec);
@@ -29552,7 +30378,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
@@ -29642,6 +30468,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
     const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const soft = SoftPanel.of(run2, store, buffers);
     const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
@@ -29652,6 +30479,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       graph: graph && graph.element,
       panel: panel && panel.element,
       beside: panel?.beside ?? null,
+      soft: soft && soft.element,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -29673,6 +30501,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       }
       strip.draw(i2, layer2, panel?.pointed?.(now));
       panel?.draw(i2, layer2, now);
+      soft?.draw(i2);
       if (pointing) return;
       tape.draw(i2, playing);
       rules?.draw(i2);
@@ -29685,7 +30514,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
   function arranged(inside, parts3) {
-    const { title, tape, rules, strip, layers, graph, panel, beside, table: table2, stream } = parts3;
+    const { title, tape, rules, strip, layers, graph, panel, beside, soft, table: table2, stream } = parts3;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -29694,7 +30523,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       columns = now;
       const focused = document.activeElement;
       const middle = beside ? [strip, beside, panel] : [panel, strip];
-      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, ...middle, table2, layers, stream];
+      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, soft, table2, stream)] : [tape, rules, graph, ...middle, table2, soft, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
