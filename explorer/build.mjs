@@ -28,9 +28,8 @@ await build({
 await anyMachine();
 await copied("", explorer, "page.html");
 await copied("anymachine/", explorer, "anymachine.html");
-const [palette, layout] = [await readFile(here("src/palette.css"), "utf8"), await readFile(here("src/explorer.css"), "utf8")];
-await writeFile(`${explorer}/explorer.css`, `${palette}\n${layout}`);
-const own = await readFile(here("src/anymachine/anymachine.css"), "utf8");
+const [palette, layout, flow, own] = await Promise.all(["palette.css", "explorer.css", "sequence/flow.css", "anymachine/anymachine.css"].map((name) => readFile(here(`src/${name}`), "utf8")));
+await writeFile(`${explorer}/explorer.css`, `${palette}\n${layout}\n${flow}`);
 const { code: small } = await transform(`${palette}\n${layout}\n${own}`, { loader: "css", minify: true, charset: "utf8", target: "chrome123" });
 await writeFile(`${explorer}/anymachine.css`, small);
 for (const name of ["explorer.js", "anymachine.js", "viz.js"]) {

@@ -171,6 +171,8 @@ export interface PictureSpec {
   /** What is drawn: `state graph of the automaton`. */
   name: string;
   graph: DrawingSpec;
+  /** What is marked at a position: by the cell of a column, a node; and the node before position 0. */
+  marks: { column: string; nodes: Record<string, string>; start: string } | null;
 }
 
 /** A drawing, or the text that the page draws itself, or the reason why there is none. */

@@ -6,10 +6,12 @@ import type { ModelSpec, Run } from "./data";
 import { el, set } from "./dom";
 import type { Store } from "./state";
 import { sample } from "./strip";
-import { apart, count, digits, symbolOf, typesetter, words } from "./words";
+import { apart, blamedLayer, count, digits, shortened, symbolOf, typesetter, words } from "./words";
 
 /** The most positions that are named where several share the weight. */
 const MOST_NAMED = 12;
+/** The most characters of a value beside its equation. */
+const MOST_CHARACTERS = 26;
 
 /** A stage of the computation, and the parts of its card that change. */
 interface Card {
@@ -17,6 +19,8 @@ interface Card {
   button: HTMLElement;
   heads: HTMLElement;
   wrote: HTMLElement;
+  /** By the name of a subspace, the equation of what is in it. */
+  equations: Map<string, string>;
 }
 
 export class Layers {
@@ -42,6 +46,12 @@ export class Layers {
     this.outputs = labels ? this.answers() : null;
     const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
     if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)]!.invite();
+    const blamed = blamedLayer(run.spec);
+    if (blamed !== null) {
+      const { card } = this.cards[blamed]!;
+      card.classList.add("blamed");
+      card.querySelector(".top")!.append(el("span", { class: "blame" }, "✗ the first wrong value"));
+    }
     this.element = el(
       "section",
       { class: "panel layers-panel", "aria-label": "The layers" },
@@ -58,7 +68,7 @@ export class Layers {
     this.cards.forEach((card, n) => {
       mark(card, n - 1 === layer);
       card.heads.replaceChildren(...this.heads(n - 1, steps[n]!, i));
-      card.wrote.replaceChildren(...this.wrote(steps[n]!, i));
+      card.wrote.replaceChildren(...this.wrote(steps[n]!, i, card.equations));
     });
     for (const loop of this.loops) loop.draw(steps[loop.first + 1]!);
     if (!this.outputs) return;
@@ -73,7 +83,7 @@ export class Layers {
     const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
     const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
     const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
-    return { card, button, heads: el("ul"), wrote };
+    return { card, button, heads: el("ul"), wrote, equations: new Map() };
   }
 
   /** What is read off the stream after the last layer. */
@@ -81,8 +91,10 @@ export class Layers {
     const wrote = el("p", { class: "wrote" });
     const button = this.button("✓", "outputs", () => this.store.top);
     const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-    const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
-    return { card, button, heads: el("ul"), wrote };
+    const number = this.run.spec.layers.length + 1;
+    const weights = this.broken && this.changeable(new WeightsCard(this.broken, number, "the unembedding", []));
+    const card = el("li", { class: "layer outputs-card", "data-layer": number }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+    return { card, button, heads: el("ul"), wrote, equations: new Map() };
   }
 
   private button(number: string, name: string, step: () => number): HTMLElement {
@@ -100,16 +112,17 @@ export class Layers {
     const called = `layer ${l + 1}`;
     const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read(called, scores, run.weights[l] ?? "");
     const equations = this.equations(l);
+    const source = run.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
     const card = el(
       "li",
       { class: "layer", "data-layer": l + 1 },
-      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
-      equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
+      el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+      equations.size ? null : el("p", { class: "meaning" }, layer.meaning),
       heads,
-      el("div", { class: "bottom" }, wrote, weights.button),
+      el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
       weights.element,
     );
-    return { card, button, heads, wrote };
+    return { card, button, heads, wrote, equations };
   }
 
   /** What is read off the stream after the last layer. */
@@ -125,12 +138,11 @@ export class Layers {
     return card;
   }
 
-  /** The equations of the variables that a layer writes, where it has none of its own. */
-  private equations(l: number): HTMLElement[] {
+  /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
+  private equations(l: number): Map<string, string> {
     const { model, run } = this;
-    if (!model || run.spec.layers[l]!.equation) return [];
-    const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-    return written.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+    const written = model && !run.spec.layers[l]!.equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+    return new Map(written.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
   }
 
   /** The equation of the positions that a head attends to, where the model has one. */
@@ -179,12 +191,27 @@ export class Layers {
     });
   }
 
-  private wrote(step: number, i: number): (Node | string)[] {
+  private wrote(step: number, i: number, equations: Map<string, string>): (Node | string)[] {
     const { run } = this;
+    if (equations.size) return this.computed(step, i, equations);
     const changed = run.spec.subspaces.flatMap((subspace, n) =>
       run.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * step + 2, i), i)))] : [],
     );
     return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
+  }
+
+  /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+  private computed(step: number, i: number, equations: Map<string, string>): HTMLElement[] {
+    const { run } = this;
+    return run.spec.subspaces.flatMap((subspace, n) => {
+      const [formula, changed] = [equations.get(subspace.name), run.changed(n, step, i)];
+      if (formula === undefined && !changed) return [];
+      const whole = words(subspace, run.value(n, 2 * step + 2, i), i);
+      const text = shortened(whole, MOST_CHARACTERS);
+      const value = el("b", { class: "value mono", title: text === whole ? null : whole }, text);
+      const equation = formula === undefined || formula === subspace.name ? null : ` = ${formula}`;
+      return el("span", { class: `computed${changed ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+    });
   }
 
   /** The outputs at a position, each with the result of the comparison. */
@@ -295,6 +322,7 @@ export class Stream {
       { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
       "raw numbers",
     );
+    this.list.classList.toggle("named", run.spec.labels);
     this.element = el(
       "section",
       { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -304,7 +332,8 @@ export class Stream {
     );
   }
 
-  draw(position: number, layer: number, raw: boolean): void {
+  /** held: the subspace to mark, of what is chosen elsewhere. */
+  draw(position: number, layer: number, raw: boolean, held: number | null = null): void {
     const { run } = this;
     const i = Math.min(position, run.count - 1);
     this.choice.value = String(Math.min(layer, run.steps - 1));
@@ -319,7 +348,7 @@ export class Stream {
         return [
           el(
             "li",
-            { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
+            { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
             el("span", { class: "mark" }, changed ? "◆" : ""),
             el("span", { class: "name", title: subspace.name }, ...symbol(run, subspace.name)),
             el("span", { class: "mono words" }, words(subspace, value, i)),

@@ -15,6 +15,7 @@ import { ModelPanel } from "./model";
 import { Picture } from "./picture";
 import { RulesPanel } from "./rules";
 import { sequencePanel } from "./sequence/panel";
+import { SoftPanel } from "./sequence/soft";
 import { type Showing, Store } from "./state";
 import { StateGraph } from "./states";
 import { Strip } from "./strip";
@@ -113,21 +114,24 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
   const table = new Table(run, store, history, signal);
   const redraw = () => store.set({});
   const panel = sequence && sequencePanel(sequence, run, store, buffers);
+  const soft = SoftPanel.of(run, store, buffers);
   const graph = bits
     ? new CircuitGraph(bits, buffers, redraw)
     : machine
       ? new StateGraph(run, machine, buffers, redraw)
       : drawing
-        ? new Picture(drawing, buffers, redraw)
+        ? new Picture(run, drawing, buffers, redraw)
         : null;
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
   const inside = el("div", { class: "inside" });
   const arrange = arranged(inside, {
     title,
     graph: graph && graph.element,
     panel: panel && panel.element,
+    beside: panel?.beside ?? null,
+    soft: soft && soft.element,
     tape: tape.element,
     rules: rules && rules.element,
     strip: strip.element,
@@ -136,20 +140,26 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
     stream: stream.element,
   });
   let [width, whole] = [0, 0];
-  store.subscribe(({ i, layer, raw, playing }) => {
+  let before = { ...store.now };
+  store.subscribe((now) => {
+    const { i, layer, raw, playing, lit } = now;
+    const pointing = lit !== before.lit && (["i", "layer", "raw", "playing", "node"] as const).every((part) => now[part] === before[part]);
+    before = { ...now };
     if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole !== innerWidth) {
       [width, whole] = [root.offsetWidth, innerWidth];
       arrange();
       for (const part of [tape, strip, table, panel]) part?.measure();
       graph?.fit();
     }
+    strip.draw(i, layer, panel?.pointed?.(now));
+    panel?.draw(i, layer, now);
+    soft?.draw(i);
+    if (pointing) return; // nothing else shows it
     tape.draw(i, playing);
     rules?.draw(i);
-    strip.draw(i, layer);
     layers.draw(i, layer);
-    stream.draw(i, layer, raw);
+    stream.draw(i, layer, raw, panel?.subspace?.(now));
     graph?.draw(i);
-    panel?.draw(i, layer);
     // code that measures comes last, so that the browser lays out the page once
     graph?.follow();
     table.draw(i);
@@ -157,12 +167,13 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
   return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
 }
 
-/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape.
+/** Put the panels into two columns where the styles have two, otherwise one below the other, with the graph next to the tape; the view of a
+ * program that answers at every position is one panel in each column.
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
-function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
-  const { title, tape, rules, strip, layers, graph, panel, table, stream } = parts;
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "beside" | "soft" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, panel, beside, soft, table, stream } = parts;
   const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
   let columns = 0;
   return () => {
@@ -170,7 +181,8 @@ function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel"
     if (now === columns) return;
     columns = now;
     const focused = document.activeElement;
-    const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table, stream)] : [tape, rules, graph, panel, strip, table, layers, stream];
+    const middle = beside ? [strip, beside, panel] : [panel, strip];
+    const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, soft, table, stream)] : [tape, rules, graph, ...middle, table, soft, layers, stream];
     inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
     if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
   };

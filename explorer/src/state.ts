@@ -7,6 +7,10 @@ export interface Showing {
    * the one after the last stands for the outputs. */
   layer: number;
   raw: boolean;
+  /** The node that is chosen, of a program with a view of its own; null: one of the chosen layer. */
+  node: number | null;
+  /** The cell of that view that is pointed at: a node, and a position of the input. */
+  lit: { node: number; at: number } | null;
   playing: boolean;
   /** Positions per second, or layers. */
   speed: number;
@@ -30,7 +34,7 @@ export class Store {
     /** What plays: positions one after the other, or the layers at one position. */
     readonly plays: "positions" | "layers" = "positions",
   ) {
-    this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
+    this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
   }
 
   /** The last layer that can be chosen. */
@@ -53,6 +57,7 @@ export class Store {
     const next = { ...this.now, ...change };
     next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
     next.layer = Math.max(-1, Math.min(this.top, next.layer));
+    if (next.layer !== this.now.layer && change.node === undefined) next.node = null;
     const starts = next.playing && !this.now.playing;
     Object.assign(this.now, next);
     if (starts) this.play();

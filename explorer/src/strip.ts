@@ -4,6 +4,7 @@ import type { Circuit } from "./circuit";
 import type { Look, Run } from "./data";
 import type { Description } from "./description";
 import { characterWidth, el, set, svg } from "./dom";
+import type { Pointed } from "./sequence/panel";
 import type { Store } from "./state";
 import { apart, count, digits, shortened, typesetter } from "./words";
 
@@ -14,6 +15,7 @@ const LOWEST = 42;
 const DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
 
 /** Widths in pixels: between tokens, at least of the mark for omitted tokens, around a token's text, of the arrow. */
+const SPREAD = 34;
 const WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
 const CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
 const MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -37,6 +39,8 @@ export class Strip {
   private readonly heads: { layer: number; head: number; label: string; name: string }[];
   /** Whether every position is there from the beginning, with its answer below it. */
   private readonly labels: boolean;
+  /** The heads that are pointed at; null: none are. */
+  private lit: ReadonlySet<string> | null = null;
   private scale = 8;
   private room = 600;
   private sizes = WIDE;
@@ -67,7 +71,9 @@ export class Strip {
     this.element = el(
       "section",
       { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-      el("h2", {}, this.labels ? `What the decoder reads, and below it ${run.spec.columns[1]!.name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+      this.labels
+        ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run.spec.columns[1]!.name}`))
+        : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
       el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
       key,
     );
@@ -79,9 +85,12 @@ export class Strip {
     this.room = this.field.parentElement!.clientWidth - 6;
   }
 
-  draw(position: number, layer: number): void {
+  /** pointed: the position and the heads that are pointed at, in place of the position. */
+  draw(position: number, layer: number, pointed?: Pointed | null): void {
     const { run } = this;
-    const i = Math.min(position, run.count - 1);
+    const i = Math.min(pointed?.i ?? position, run.count - 1);
+    this.lit = pointed ? new Set(pointed.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+    this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
     const steps = run.stepsWith(layer);
     const looks = this.heads.map(({ layer: l, head }) => run.look(steps[l]!, head, i));
     const chips = this.layOut(i, looks);
@@ -132,7 +141,7 @@ export class Strip {
     for (const sizes of this.total(i) - 2 < MOST ? [WIDE, CLOSE, MEDIUM] : []) {
       this.sizes = sizes;
       const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
-      if (end(all) <= room) return this.written(all);
+      if (end(all) <= room) return this.written(this.labels ? this.spread(all, i) : all);
     }
     this.sizes = WIDE;
     let chips = this.placed([...chosen], i);
@@ -164,6 +173,14 @@ export class Strip {
       chips = more;
     }
     return this.written(chips);
+  }
+
+  /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+  private spread(chips: Chip[], i: number): Chip[] {
+    const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+    if (more <= 0) return chips;
+    this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+    return this.placed(chips.map((chip) => chip.i), i);
   }
 
   /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
@@ -282,7 +299,7 @@ export class Strip {
       const from = here + (n - (looks.length - 1) / 2) * 5;
       const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
       const group = svg("g", {
-        class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
+        class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
         "data-head": label,
         "data-from": i,
         "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),

@@ -259,8 +259,7 @@ def explore(
             without a universal decoder.
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
-    from tm2tfr.web.explorer.document import MOST_LABELLED as MOST_IN_A_PAGE
-    from tm2tfr.web.explorer.document import explorer
+    from tm2tfr.web.explorer.document import MOST_IN_A_PAGE, explorer
 
     check_steps(max_steps)
     check_engine("dense", dtype)

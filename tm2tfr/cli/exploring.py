@@ -142,8 +142,8 @@ def explore(
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
 
-    A machine or a circuit is played step by step. The page of a RASP program or a formula is static: all positions are
-    computed at once, so everything is side by side.
+    A machine or a circuit is played step by step. A RASP program, a formula or an automaton answers at all positions at
+    once: its page plays the layers, at a position of your choice.
     """
     from tm2tfr.base.files import check_file
 

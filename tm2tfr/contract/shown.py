@@ -74,23 +74,32 @@ class Standalone:
     checked: Callable[[str], str]
 
 
-def drawing(name: str, columns: Packer, *, dot: Callable[[], str], svg: Callable[[], bytes] | None) -> PlainData:
+def drawing(
+    name: str,
+    columns: Packer,
+    *,
+    dot: Callable[[], str],
+    svg: Callable[[], bytes] | None,
+    marks: PlainData | None = None,
+) -> PlainData:
     """Return the drawing of a program as a view of a page: the SVG, or the DOT text that the page draws itself.
 
     Args:
         name: what is drawn, in a word or two: ``state graph``.
         dot, svg: make it; svg: None: it is left to the page. Where ``dot`` refuses, its message takes the place of the
             drawing.
+        marks: what is marked at a position: ``column``, ``nodes``, the node of each of its cells, and ``start``, the one
+            before position 0.
     """
     try:
         graph: PlainData = {"dot": dot()}
     except OutputError as error:
-        return {"drawing": {"name": name, "graph": {"none": str(error)}}}
+        return {"drawing": {"name": name, "graph": {"none": str(error)}, "marks": None}}
     if svg is not None:
         with suppress(OutputError):  # Graphviz is missing: the page has its own
             text = svg().decode()
             graph = {"svg": columns.add_text(text[text.index("<svg") :])}
-    return {"drawing": {"name": name, "graph": graph}}
+    return {"drawing": {"name": name, "graph": graph, "marks": marks}}
 
 
 _UNKNOWN = "\ufffd\ufffd"

@@ -6,7 +6,7 @@
 
 import type { About, Decoder, Head } from "../live/decoder";
 import { inSight, type Look } from "../live/attention";
-import { Dense, type Watch } from "../live/dense";
+import { Dense, type Watch, wholeRun } from "../live/dense";
 import { general } from "../live/python";
 import { combination, startsOf } from "../live/readout";
 import { quoted, visible } from "../live/refusals";
@@ -18,6 +18,8 @@ export interface Claims {
   since: number[];
   /** Of each head of each layer whether it is known where it has to look. */
   known: boolean[][];
+  /** Of each loop whether it is known how many passes it has to make. */
+  loops: boolean[];
   /** Of a machine's weights the subspaces that hold the head position and the move, as shares, and the layer that looks up the position before; null of others. */
   moves: { h: number; m: number; layer: number } | null;
 }
@@ -37,29 +39,55 @@ export interface Facts {
 /** The most positions of a head that are searched for a wrong value. */
 const MOST_PLACES = 512;
 const SLACK = 8 * Number.EPSILON;
-const PARTS = ["attention", "feed-forward"] as const;
 
 interface Looked {
   scores: Float64Array;
+  /** The position of the first score. */
+  start: number;
   attended: number[];
 }
 
-/** A position of a run: the stream after each stage, and where each head looked. */
+type Part = Parameters<Watch["stage"]>[1];
+
+/** A stage of a run: its index among the stages, and the pass of its loop, from 1; null where no loop runs it. */
+interface Stage {
+  n: number;
+  layer: number;
+  part: Part;
+  made: number | null;
+}
+
+/** A position of a run: the stream after each stage, and where each head looked, in each pass of a loop. */
 class Observation implements Watch {
-  readonly stages: Float64Array[] = [];
-  readonly looks: Looked[][] = [];
+  readonly stages: { layer: number; part: Part; pass: number; x: Float64Array }[] = [];
+  private readonly looks = new Map<string, Looked>();
+  private readonly passes = new Map<string, number>();
 
-  constructor(private readonly position: number) {}
+  /** length: of the whole sequence, where it is run at once, otherwise of what there is so far. */
+  constructor(
+    private readonly decoder: Decoder,
+    private readonly position: number,
+    private readonly length: number,
+  ) {}
 
-  stage(_layer: number, _part: string, x: Float64Array): void {
-    this.stages.push(x.slice());
+  stage(layer: number, part: Part, x: Float64Array): void {
+    const key = `${layer} ${part}`;
+    const pass = this.passes.get(key) ?? 0;
+    this.passes.set(key, pass + 1);
+    this.stages.push({ layer, part, pass, x: x.slice() });
   }
 
   head(layer: number, head: number, look: Look | null): void {
-    const everything = this.position + 1;
-    (this.looks[layer] ??= [])[head] = look
-      ? { scores: look.scores.slice(), attended: [...look.attended] }
-      : { scores: new Float64Array(everything), attended: Array.from({ length: everything }, (_, j) => j) };
+    const [start, end] = inSight(this.decoder.layers[layer]!.heads[head]!.mask, this.position, this.length);
+    const found = look
+      ? { scores: look.scores.slice(), start, attended: [...look.attended] }
+      : { scores: new Float64Array(end - start), start, attended: Array.from({ length: end - start }, (_, j) => start + j) };
+    this.looks.set(`${layer} ${head} ${this.passes.get(`${layer} attention`) ?? 0}`, found);
+  }
+
+  /** Where a head looked, in a pass of its loop. */
+  look(head: number, { layer, made }: Stage): Looked {
+    return this.looks.get(`${layer} ${head} ${(made ?? 1) - 1}`)!;
   }
 }
 
@@ -74,7 +102,7 @@ class Put implements Watch {
     private readonly inner: Watch | undefined,
   ) {}
 
-  stage(layer: number, part: Parameters<Watch["stage"]>[1], x: Float64Array): void {
+  stage(layer: number, part: Part, x: Float64Array): void {
     const { at, shares } = this;
     const here = this.stages++;
     if (here === at.stage) x[at.h] = shares.h;
@@ -118,22 +146,29 @@ export function causeOf(broken: Decoder, right: Decoder, about: About, claims: C
   return new Search(broken, right, about, claims, facts).cause(facts.tokens.length - 1);
 }
 
+/** The cause of a wrong answer at a position of a whole sequence, in lines; null if the stream is right everywhere. */
+export function causeInWhole(broken: Decoder, right: Decoder, about: About, claims: Claims, facts: Facts, position: number): string[] | null {
+  return new WholeSearch(broken, right, about, claims, facts).first(position);
+}
+
+type Seen = Map<number, Observation>;
+
 class Search {
-  private readonly starts: number[];
+  protected readonly starts: number[];
 
   constructor(
-    private readonly broken: Decoder,
-    private readonly right: Decoder,
-    private readonly about: About,
-    private readonly claims: Claims,
-    private readonly facts: Facts,
+    protected readonly broken: Decoder,
+    protected readonly right: Decoder,
+    protected readonly about: About,
+    protected readonly claims: Claims,
+    protected readonly facts: Facts,
   ) {
     this.starts = startsOf(about.layout);
   }
 
   /** What there is at some of the positions with the changed and with the unchanged weights. */
-  private observed(places: number[]): [Map<number, Observation>, Map<number, Observation>] {
-    const [seen, due] = [new Map(places.map((i) => [i, new Observation(i)])), new Map(places.map((i) => [i, new Observation(i)]))];
+  protected observed(places: number[]): [Seen, Seen] {
+    const [seen, due] = [this.broken, this.right].map((decoder) => new Map(places.map((i) => [i, new Observation(decoder, i, i + 1)]))) as [Seen, Seen];
     const tokens = this.facts.tokens.slice(0, Math.max(...places) + 1);
     const session = new Dense(this.broken);
     tokens.forEach((token, i) => session.feed(token, seen.get(i)));
@@ -144,46 +179,44 @@ class Search {
   /** The first wrong value at a position, or its cause at an earlier one; before: the number of the stage to stop at. */
   cause(position: number, before = Infinity): string[] | null {
     const [seen, due] = this.observed([position]).map((found) => found.get(position)!) as [Observation, Observation];
-    for (let stage = 0; stage < Math.min(before, seen.stages.length); stage++) {
-      const wrong = this.firstWrong(position, stage, seen, due);
-      if (wrong !== null) return this.told(position, stage, wrong, seen, due);
+    for (const [n, { layer, part }] of seen.stages.slice(0, Math.min(before, seen.stages.length)).entries()) {
+      const wrong = this.firstWrong(position, n, seen, due);
+      if (wrong !== null) return this.told(position, { n, layer, part, made: null }, wrong, seen, due);
     }
     return null;
   }
 
-  /** The first subspace whose value after a stage is wrong; null if there is none. */
-  private firstWrong(i: number, stage: number, seen: Observation, due: Observation): number | null {
-    const [found, wanted] = [seen.stages[stage]!, due.stages[stage]!];
+  /** The first subspace whose value after stage n is wrong; null if there is none. share: what the smallest share of a mean is. */
+  protected firstWrong(i: number, n: number, seen: Observation, due: Observation, share = 1 / (i + 1)): number | null {
+    const [found, wanted] = [seen.stages[n]!.x, due.stages[n]!.x];
     for (let s = 0; s < this.about.layout.length; s++)
-      for (let n = this.starts[s]!; n < this.starts[s + 1]!; n++) if (!(Math.abs(found[n]! - wanted[n]!) <= SLACK * Math.max(Math.abs(wanted[n]!), 1 / (i + 1)))) return s;
+      for (let k = this.starts[s]!; k < this.starts[s + 1]!; k++) if (!(Math.abs(found[k]! - wanted[k]!) <= SLACK * Math.max(Math.abs(wanted[k]!), share))) return s;
     return null;
   }
 
-  private told(i: number, stage: number, s: number, seen: Observation, due: Observation): string[] {
-    const layer = Math.ceil(stage / 2) - 1;
-    const attention = stage % 2 === 1;
-    const own = attention ? this.lookOf(i, layer, s, seen, due) : null;
+  protected told(i: number, stage: Stage, s: number, seen: Observation, due: Observation): string[] {
+    const { n, layer, part, made } = stage;
+    const own = part === "attention" ? this.lookOf(stage, s, seen, due) : null;
     const root = own && this.root(i, layer, own);
     if (root) return root;
-    const expected = stage >= this.claims.since[s]! ? this.words(s, this.part(due.stages[stage]!, s)) : "0 (nothing is written there yet)";
-    const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer]!.name}), ${PARTS[1 - (stage % 2)]!}`;
-    const lines = [`${where} at position ${i}: ${this.about.layout[s]!.name} should be ${expected}, is ${this.words(s, this.part(seen.stages[stage]!, s))}`];
-    const astray = own && differ(own.attended, own.expected);
-    if (astray)
+    const holds = 2 * layer + (part === "attention" ? 1 : 2) >= this.claims.since[s]!;
+    const expected = holds ? this.words(s, this.part(due.stages[n]!.x, s)) : "0 (nothing is written there yet)";
+    const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer]!.name}), ${made === null ? "" : `pass ${made}, `}${part.replace("_", "-")}`;
+    const lines = [`${where} at position ${i}: ${this.about.layout[s]!.name} should be ${expected}, is ${this.words(s, this.part(seen.stages[n]!.x, s))}`];
+    if (own && differ(own.attended, own.expected))
       lines.push(`head ${quoted(own.head.name)} attended to ${positionsText(own.attended)} with score ${general(own.score + 0, 17)}, should attend to ${positionsText(own.expected)} with score ${general(own.due + 0, 17)}`);
-    lines.push(this.why(i, layer, attention, s, own));
+    lines.push(this.why(i, stage, s, own));
     const said = this.facts.about(i);
     if (said !== null) lines.push(said);
     return lines.map(visible);
   }
 
   /** Of the heads that write into a subspace, and of which it is known where they have to look, where one looked: the last that went astray, otherwise the first. */
-  private lookOf(i: number, layer: number, s: number, seen: Observation, due: Observation): Attention | null {
+  private lookOf(stage: Stage, s: number, seen: Observation, due: Observation): Attention | null {
     let found: Attention | null = null;
-    this.broken.layers[layer]!.heads.forEach((head, k) => {
-      if (!this.claims.known[layer]![k] || !head.output.rows.some((row) => row >= this.starts[s]! && row < this.starts[s + 1]!)) return;
-      const [{ scores, attended }, { attended: expected }] = [seen.looks[layer]![k]!, due.looks[layer]![k]!];
-      const [start] = inSight(head.mask, i, this.facts.tokens.length);
+    this.broken.layers[stage.layer]!.heads.forEach((head, k) => {
+      if (!this.claims.known[stage.layer]![k] || !head.output.rows.some((row) => row >= this.starts[s]! && row < this.starts[s + 1]!)) return;
+      const [{ scores, start, attended }, { attended: expected }] = [seen.look(k, stage), due.look(k, stage)];
       const look = { head, attended, expected, score: scores[attended[0]! - start]!, due: scores[expected[0]! - start] ?? -Infinity };
       if (!found || differ(attended, expected)) found = look;
     });
@@ -191,7 +224,7 @@ class Search {
   }
 
   /** The first wrong value at the attended positions before this layer, if there is one. */
-  private root(i: number, layer: number, { attended, expected }: Attention): string[] | null {
+  protected root(i: number, layer: number, { attended, expected }: Attention): string[] | null {
     const places = [...new Set([...attended, ...expected])].filter((j) => j !== i).sort((a, b) => a - b);
     if (!places.length || places.length > MOST_PLACES) return null;
     const [seen, due] = this.observed(places);
@@ -199,25 +232,21 @@ class Search {
     return wrong === undefined ? null : this.cause(wrong, 2 * layer + 1);
   }
 
-  private why(i: number, layer: number, attention: boolean, s: number, own: Attention | null): string {
-    if (layer < 0) return "the embedding weights are wrong";
-    const { attentionNorm, feedForwardNorm } = this.broken.layers[layer]!;
-    if (!own) return `its inputs are right: the ${attention ? "attention" : "feed-forward"} weights of this layer are wrong${orNorm(!attention && feedForwardNorm !== null)}`;
-    if (differ(own.attended, own.expected)) return this.whyElsewhere(i, layer, own);
+  private why(i: number, stage: Stage, s: number, own: Attention | null): string {
+    if (stage.layer < 0) return "the embedding weights are wrong";
+    const { attentionNorm, feedForwardNorm } = this.broken.layers[stage.layer]!;
+    if (!own) return `its inputs are right: the ${stage.part.replace("_", "-")} weights of this layer are wrong${orNorm(stage.part === "feed_forward" && feedForwardNorm !== null)}`;
+    if (differ(own.attended, own.expected)) return this.whyElsewhere(i, stage, own);
     const remark = s === this.claims.moves?.h ? this.facts.bump(i) : null;
     return remark ?? `the head looked where it should: its value or output weights are wrong${orNorm(attentionNorm !== null)}`;
   }
 
   /** Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic? */
-  private whyElsewhere(i: number, layer: number, { head, attended, expected, score, due: dueScore }: Attention): string {
-    const [start, end] = inSight(head.mask, i, this.facts.tokens.length);
-    const hidden = expected.filter((j) => j < start || j >= end);
-    if (hidden.length) return `its mask ${quoted(head.mask)} hides ${positionsText(hidden)}: use mask 'none'`;
+  private whyElsewhere(i: number, { n, layer }: Stage, { head, attended, expected, score, due: dueScore }: Attention): string {
     if (this.broken.layers[layer]!.attentionNorm) return "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding";
     const astray = attended.filter((j) => !expected.includes(j));
-    const places = [...new Set([i, ...expected, ...astray])];
-    const [, streams] = this.observed(places);
-    const exact = (j: number): Rational[] => Array.from(streams.get(j)!.stages[2 * layer]!, (value) => meant(value, j + 1));
+    const [, streams] = this.observed([...new Set([i, ...expected, ...astray])]);
+    const exact = (j: number): Rational[] => Array.from(streams.get(j)!.stages[n - 1]!.x, (value) => meant(value, this.facts.tokens.length));
     const asked = product(head.query, exact(i));
     const best = (among: number[]) => among.map((j) => dot(asked, product(head.key, exact(j)))).reduce((most, each) => (less(most, each) ? each : most));
     const due = best(expected);
@@ -240,10 +269,73 @@ class Search {
   }
 }
 
-/** The cause of a wrong answer at a position whose stream is right after every layer. */
-export function unembeddingCause(broken: Decoder, position: number, expected: string, found: string, about: string | null): string[] {
+/** The search in a sequence that is run at once: each stage at all positions, before the next one. */
+class WholeSearch extends Search {
+  private whole: [Seen, Seen] | null = null;
+
+  protected override observed(): [Seen, Seen] {
+    const { tokens } = this.facts;
+    this.whole ??= [this.broken, this.right].map((decoder) => {
+      const found = new Map(tokens.map((_, i) => [i, new Observation(decoder, i, tokens.length)]));
+      wholeRun(decoder, tokens, found);
+      return found;
+    }) as [Seen, Seen];
+    return this.whole;
+  }
+
+  /** Nothing: everything before has been looked at. */
+  protected override root(): null {
+    return null;
+  }
+
+  /** The first wrong value anywhere; of the positions with one after the same stage, `position` comes first. */
+  first(position: number): string[] | null {
+    const [seen, due] = this.observed();
+    const places = [position, ...Array.from(this.facts.tokens.keys()).filter((i) => i !== position)];
+    for (const stage of this.stages(seen.get(position)!, due.get(position)!, position)) {
+      if (Array.isArray(stage)) return stage;
+      for (const i of places) {
+        const wrong = this.firstWrong(i, stage.n, seen.get(i)!, due.get(i)!, 1 / places.length);
+        if (wrong !== null) return this.told(i, stage, wrong, seen.get(i)!, due.get(i)!);
+      }
+    }
+    return null;
+  }
+
+  /** The stages in order, or the cause where a loop ends in the wrong place. Left out are stages without a head in later passes. */
+  private *stages(seen: Observation, due: Observation, position: number): Generator<Stage | string[]> {
+    const { loops, layers } = this.broken;
+    const loopOf = (layer: number) => loops.findIndex(({ first, last }) => first <= layer + 1 && layer < last);
+    const passes = loops.map((_, k) => Math.max(0, ...due.stages.filter(({ layer }) => loopOf(layer) === k).map(({ pass }) => pass + 1)));
+    let [made, before] = [0, -1];
+    const wrong = (k: number, ended: boolean): string[] | null => {
+      if (k < 0 || !this.claims.loops[k] || !(made > passes[k]! || (ended && made !== passes[k]))) return null;
+      const { last } = loops[k]!;
+      const more = made > passes[k]! ? " or more" : "";
+      return [
+        `layer ${last} (${this.about.layers[last - 1]!.name}), feed-forward at position ${position}: the passes of loop ${k + 1} should be ${passes[k]!}, is ${made}${more}`,
+        "the stream is right up to there: the loop's condition, or its number of passes, is wrong in the weights",
+      ].map(visible);
+    };
+    for (const [n, { layer, part, pass }] of seen.stages.entries()) {
+      const here = loopOf(layer);
+      const ended = here !== before && wrong(before, true);
+      if (ended) return yield ended;
+      [before, made] = [here, pass + 1];
+      const late = wrong(here, false);
+      if (late) return yield late;
+      if (here < 0) yield { n, layer, part, made: null };
+      else if (part === "feed_forward" || !pass || layers[layer]!.heads.length) yield { n, layer, part, made };
+    }
+    const ended = wrong(before, true);
+    if (ended) yield ended;
+  }
+}
+
+/** The cause of a wrong answer at a position whose stream is right after every layer; output: the name of what is answered, empty for the next token. */
+export function unembeddingCause(broken: Decoder, position: number, output: string, expected: string, found: string, about: string | null): string[] {
   const lines = [
-    `unembedding at position ${position}: logits should be ${expected}, is ${found}`,
+    `unembedding at position ${position}: ${output ? `the output ${output}` : "logits"} should be ${expected}, is ${found}`,
     `the residual stream is right after every layer: the unembedding weights are wrong${orNorm(broken.norm !== null)}`,
   ];
   return (about === null ? lines : [...lines, about]).map(visible);

@@ -64,6 +64,8 @@ export interface Norm {
 export interface Head {
   name: string;
   mask: Mask;
+  /** Whether its weights are those of softmax; otherwise the positions of maximal score share them. */
+  soft: boolean;
   /** (d_k, width) */
   query: Matrix;
   key: Matrix;
@@ -144,7 +146,7 @@ export function decoderOf(spec: DecoderSpec, buffers: Buffers): Decoder {
   const layers = spec.layers.map(({ name, heads, hidden }, n): Layer => {
     const own = heads.map(({ name, mask, keys, values }): Head => {
       const [query, key, value] = [next(keys, width), next(keys, width), next(values, width)];
-      return { name, mask, query, key, value, output: next(width, values) };
+      return { name, mask, soft: false, query, key, value, output: next(width, values) };
     });
     const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
     return { name, heads: own, feedForward, ...norms[n]! };

@@ -232,7 +232,7 @@ class Whole extends Weights {
       pass();
       if (row && streams.every(ended)) return;
     }
-    if (times === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most`);
+    if (times === null) throw new Refused(`the loop over ${first === last ? `layer ${first}` : `layers ${first} to ${last}`} until its condition holds everywhere: it has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most, 'repeat 200 until …'`);
   }
 }
 

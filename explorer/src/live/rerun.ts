@@ -7,7 +7,7 @@ import { count, uncompared } from "../words";
 import { type About, aboutOf, type Decoder } from "./decoder";
 import { shelved } from "./document";
 import type { Gates } from "./truth/circuit";
-import { ordered, type Running, weightsOf } from "./worker";
+import { type Order, ordered, type Running, weightsOf } from "./worker";
 
 /** A run as a page shows it, and what came out in words. */
 export interface Again {
@@ -40,12 +40,9 @@ export class Rerun {
   begin(word: string[], text: string | null, maxSteps: number | null, progress: (done: number) => void): { finished: Promise<Again>; stop(): void } {
     const { data, buffers } = this;
     this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
-    const runs = data.runs.map((spec, n) => {
-      const { decoder: right, about } = this.weights![n]!;
-      return { spec, decoder: this.broken?.current ?? right, right, about };
-    });
     const begun = performance.now();
-    const running: Running = ordered({ runs, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
+    const order = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+    const running: Running = ordered(order, this.worker(), progress);
     const finished = running.finished.then(({ runs, columns }): Again => {
       const positions = count(runs.reduce((sum, run) => sum + run.count, 0), "position");
       const seconds = ((performance.now() - begun) / 1000).toFixed(2);
@@ -54,6 +51,13 @@ export class Rerun {
     });
     return { finished, stop: () => running.stop() };
   }
+}
+
+/** What a worker is told: to run the weights of each run of a page, or changed ones, on an input. */
+export function orderOf(data: PageData, buffers: Buffers, weights: { decoder: Decoder; about: About; broken: Decoder }[], input: Pick<Order, "word" | "text" | "maxSteps">): Order {
+  const { tokens } = data.box;
+  const runs = data.runs.map((spec, n) => ({ spec, decoder: weights[n]!.broken, right: weights[n]!.decoder, about: weights[n]!.about }));
+  return { runs, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
 }
 
 /** What a run was compared with, in words. */
@@ -65,7 +69,7 @@ function compared(run: PageData["runs"][number]): string {
 }
 
 /** What the evaluator needs of a circuit. */
-export function gatesOf({ circuit, runs, box }: PageData, buffers: Buffers): Gates | null {
+function gatesOf({ circuit, runs, box }: PageData, buffers: Buffers): Gates | null {
   if (!circuit || !box.circuit) return null;
   const found = new Circuit(circuit, buffers);
   const nets = Array.from({ length: found.size - circuit.inputs }, (_, n) => circuit.inputs + n);

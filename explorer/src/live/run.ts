@@ -1,9 +1,9 @@
 // A run in the browser: generated, read off, compared with the reference cell by cell, and recorded, as tm2tfr/runs/comparison.py does.
 
 import type { DivergenceSpec, Heading, SubspaceSpec } from "../data";
-import { causeOf, type Claims, righted, unembeddingCause } from "../broken/cause";
+import { causeInWhole, causeOf, type Claims, righted, unembeddingCause } from "../broken/cause";
 import type { About, Decoder } from "./decoder";
-import { argmax } from "./dense";
+import { argmax, type Passed, wholeRun } from "./dense";
 import { generate, prompted } from "./generate";
 import { plainNumber } from "./python";
 import { combination, Readout, type ReadSpec } from "./readout";
@@ -91,7 +91,7 @@ export function run(task: Task, progress: (done: number) => void): Ran {
   if (ending) divergence = { position: rows.length - 1, column: STOP, ...ending, cause: [UNSEARCHED] };
   else if (differs) {
     divergence = difference(columns, differs);
-    if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: expected.slice(0, differs.position + 1), row: differs.row });
+    if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: labels ? expected : expected.slice(0, differs.position + 1), given, position: differs.position, row: differs.row });
   }
 
   const said = rows.length > prompt.length ? String(rows.at(-1)!.at(-1)) : ""; // an answer to the prompt ends nothing
@@ -146,33 +146,40 @@ interface Searched {
   columns: Heading[];
   reader: Readout;
   truth: Truth;
-  /** The rows of the reference up to the one that differs. */
+  /** The rows of the reference up to the one that differs; all of them where a whole sequence is labelled. */
   expected: Cell[][];
+  /** The tokens of the prompt. */
+  given: number[];
+  position: number;
   row: Cell[] | null;
 }
 
 /** The cause of a difference, in lines; why there is none, if the unchanged weights are wrong, or the search is refused. */
-function searched({ broken, right, about, claims, columns, reader, truth, expected, row }: Searched): string[] {
-  const position = expected.length - 1;
+function searched({ broken, right, about, claims, columns, reader, truth, expected, given, position, row }: Searched): string[] {
+  const labels = right.outputs.length > 0;
   const names = columns.map(({ name }) => name);
   const numbers = new Map(right.vocabulary.map((token, n) => [token, n]));
-  const tokens = expected.map((cells) => numbers.get(String(cells[0]))!);
+  const tokens = labels ? given : expected.map((cells) => numbers.get(String(cells[0]))!);
   const { about: said, bump } = truth.facts(expected, names);
   const h = names.indexOf("h");
   try {
     const facts = { tokens, about: said, bump, cell: (i: number) => Number(expected[i]![h]) };
+    const reads = ({ residual, logits }: Passed, i: number): Cell[] => {
+      const token = right.vocabulary[tokens[i]!]!;
+      return labels ? [token, ...answersOf(right, logits)] : reader.cells(token, right.vocabulary[argmax(logits)]!, residual);
+    };
     let i = 0;
-    for (const { residual, logits } of righted(right, about, claims, facts)) {
-      const cells = reader.cells(right.vocabulary[tokens[i]!]!, right.vocabulary[argmax(logits)]!, residual);
-      if (expected[i]!.some((cell, n) => !agrees(cell, cells[n]!))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+    for (const passed of labels ? wholeRun(right, tokens) : righted(right, about, claims, facts)) {
+      const cells = reads(passed, i);
+      if (expected[i]!.some((cell, n) => !agrees(cell, cells[n]!))) return [`not known: the weights that this page came with go wrong on this input themselves, at position ${i}; tm2tfr check names the cause`];
       i++;
     }
-    const cause = causeOf(broken, right, about, claims, facts);
+    const cause = labels ? causeInWhole(broken, right, about, claims, facts, position) : causeOf(broken, right, about, claims, facts);
     if (cause) return cause;
-    const [want, found] = [expected[position]!, row];
-    const at = found ? want.findIndex((cell, n) => !agrees(cell, found[n]!)) : -1;
-    if (!found || at < want.length - 1) return [];
-    return unembeddingCause(broken, position, written(want.at(-1)!, false), written(found.at(-1)!, false), said(position));
+    const want = expected[position]!;
+    const at = row ? want.findIndex((cell, n) => !agrees(cell, row[n]!)) : -1;
+    if (!row || at < (labels ? 1 : want.length - 1)) return [];
+    return unembeddingCause(broken, position, labels ? right.outputs[at - 1]!.name : "", written(want[at]!, false), written(row[at]!, false), said(position));
   } catch (error) {
     if (error instanceof Refused) return [`not known: ${error.message}`];
     throw error;

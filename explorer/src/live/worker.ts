@@ -35,7 +35,7 @@ export function carriedOut({ runs, word, text, ends, maxSteps, gates, sequence }
     const { columns, subspaces, live, tape } = spec;
     const names = columns.map(({ name }: Heading) => name);
     const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence });
-    const search = live.claims && !decoder.outputs.length ? { right, about, claims: live.claims } : null;
+    const search = live.claims && { right, about, claims: live.claims };
     const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends, maxSteps, search }, (positions) => progress(done + positions));
     done += ran.rows.length;
     return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);

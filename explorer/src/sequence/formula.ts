@@ -54,11 +54,14 @@ export class FormulaPanel {
     this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
     this.grid.addEventListener("click", (event) => this.clicked(event));
     this.grid.addEventListener("keydown", (event) => this.pressed(event));
-    this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun}` }, el("h2", {}, `The ${spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+    this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun} at every position` }, el("h2", {}, `The ${spec.automaton ? "levels" : spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
   }
 
-  /** Keep the chosen column in view when the width has changed. */
+  /** Give the tree what room the positions leave, at least two fifths, and keep the chosen column in view. */
   measure(): void {
+    const room = this.scroll.clientWidth - 2;
+    const positions = this.columns.reduce((sum, column) => sum + column.offsetWidth, 0);
+    this.grid.style.setProperty("--tree", `${Math.max(Math.floor(0.42 * room), room - positions)}px`);
     this.followed = -1;
   }
 
@@ -94,7 +97,7 @@ export class FormulaPanel {
     );
     this.labels.push(label);
     this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
-    return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2 }, label, ...this.cells.at(-1)!);
+    return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2, "data-node": node }, label, ...this.cells.at(-1)!);
   }
 
   private cell(node: number, { kind }: NodeSpec, row: number, p: number): HTMLElement {
@@ -248,6 +251,11 @@ export class FormulaPanel {
   }
 }
 
+/** Whether a node says the same everywhere, or is the token, which stands above the columns. */
+function plain({ operator, arguments: parts }: NodeSpec): boolean {
+  return operator === "always" || operator === "text" || operator === "input" || (operator === "sum" && !parts.length);
+}
+
 /** The rows of the syntax tree, the root first, each part below what it is a part of. */
 function treeOf({ nodes, root }: SequenceSpec): TreeRow[] {
   const rows: TreeRow[] = [];
@@ -255,7 +263,7 @@ function treeOf({ nodes, root }: SequenceSpec): TreeRow[] {
   const waiting: [number, number][] = [[root, 0]];
   while (waiting.length) {
     const [node, depth] = waiting.pop()!;
-    const parts = [...new Set(nodes[node]!.arguments)].filter((part) => nodes[part]!.operator !== "always" && nodes[part]!.operator !== "text" && nodes[part]!.operator !== "input");
+    const parts = [...new Set(nodes[node]!.arguments)].filter((part) => !plain(nodes[part]!));
     const again = met.has(node) && parts.length > 0;
     met.add(node);
     rows.push({ node, depth, again });

@@ -11,6 +11,8 @@ export interface SequenceSpec {
   noun: string;
   /** The name of the program, for messages. */
   name: string;
+  /** The text of the program. */
+  source: string;
   /** The tokens of its inputs, as text. */
   alphabet: string[];
   /** The same as values: RASP's tokens may be numbers. */
@@ -49,8 +51,8 @@ export interface NodeAbout {
   text: string;
   /** The variable or definition that it was last assigned to; empty: none. */
   variable: string;
-  /** Line and column of the expression that made it, from 1; null: no text made it. */
-  at: [number, number] | null;
+  /** Line and column of the expression that made it, from 1, and its length in characters; null: no text of the program made it. */
+  at: [number, number, number] | null;
   /** What it is: an s-op, a selector or a loop of RASP; a bit, a label or a number of logic. */
   kind: "sop" | "selector" | "loop" | "bit" | "label" | "number";
   /** Whether a drawing gives it a place of its own; others are written out in the text of those that are made of them. */
@@ -63,6 +65,8 @@ export interface NodeAbout {
   arguments: number[];
   /** The subspace of the weights that holds it, as an index into `subspaces` of the run; null: none does. */
   subspace: number | null;
+  /** The layer after which that subspace holds it, from 0, -1 for the embedding; null: nothing says so. */
+  since: number | null;
   /** The heads that look for it, [layer, head], both from 0: those that compute a selector, an aggregate, an operator over positions. */
   heads: [number, number][];
 }

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import tm2tfr
-from tm2tfr.api.pages import recorded
+from tests.web.explorer.reading import embedded
 from tm2tfr.api.subject import Subject
 from tm2tfr.contract.source import shown
 from tm2tfr.transformer.changes import axes
 from tm2tfr.transformer.weights import Decoder, matrices
-from tm2tfr.web.explorer.document import document
 
 STEPS = 60
 """The most steps of a run."""
@@ -28,6 +28,11 @@ KINDS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "circuit": ("binary-adder", {}, ("0x3+0x2", "0x1+0x0")),
     "full adder": ("full-adder", {}, ("110", "011")),
     "circuit of the paper": ("full-adder", {"variant": "paper-hard"}, ("110", "101")),
+    "program": ("histogram", {}, ("§aab", "§abcab")),
+    "program with a loop": ("looped-parity", {}, ("0110", "110")),
+    "formula": ("since-b", {}, ("abab", "bba")),
+    "formula with masks": ("starts-110", {}, ("0110", "110")),
+    "automaton": ("mod-3", {}, ("110", "1011")),
 }
 """A kind -> a source, its options, and inputs."""
 
@@ -60,16 +65,10 @@ def page(kind: str) -> tuple[Subject, Any, str]:
     """Return a source, and the data of its page."""
     name, options, words = KINDS[kind]
     subject = Subject.of(name, options=options)
-    run = recorded(
-        subject,
-        subject.program,
-        subject.word(words[0]),
-        decoder=subject.decoder,
-        dtype=None,
-        max_steps=STEPS,
-        progress=None,
-    )
-    return subject, *document(subject.program, [run], drawn=False)
+    html = tm2tfr.explore(subject, words[0], max_steps=STEPS).html
+    columns = re.search(r'id="columns">(.*?)</script>', html, re.DOTALL)
+    assert columns is not None
+    return subject, embedded(html), columns[1]
 
 
 def sabotages(kind: str, subject: Subject, count: int, seed: int) -> Iterator[Sabotage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -27,9 +28,9 @@ async ({ data, columns, cases, steps }) => {
   const broken = explorer.Broken.of(data, buffers);
   const run = ({ text, word }) => {
     const change = explorer.readChange(broken.right, text);
-    const decoder = explorer.changed(broken.right, [change]);
-    const runs = [{ spec: data.runs[0], decoder, right: broken.right, about: broken.about }];
-    const order = { runs, word: explorer.wordOf(data.box, word), maxSteps: steps, gates: explorer.gatesOf(data, buffers) };
+    const weights = { decoder: broken.right, about: broken.about, broken: explorer.changed(broken.right, [change]) };
+    const input = { word: explorer.wordOf(data.box, word), text: word, maxSteps: steps };
+    const order = explorer.orderOf(data, buffers, [weights], input);
     try {
       const { divergence } = explorer.carriedOut(order, () => {}).runs[0];
       return divergence && ["position", "column", "expected", "found", "cause"].map((name) => divergence[name]);
@@ -109,18 +110,15 @@ def test_the_page_names_the_cause_that_the_check_names_300_times(blank: Any, kin
 def test_the_listing_is_that_of_the_library(blank: Any, kind: str) -> None:
     subject, data, columns = pages(kind)
     found = blank.evaluate(LISTING, {"data": data, "columns": columns})
-    wanted = "".join(line for line in tm2tfr.listing(subject.decoder).splitlines(keepends=True))
-    assert without_digest(found) == without_digest(wanted)
-
-
-def without_digest(listing: str) -> list[str]:
-    return [line.split("; SHA-256")[0] for line in listing.splitlines()]
+    wanted = re.sub(r"; SHA-256.*|^loop .*\n.*\n\n", "", tm2tfr.listing(subject.decoder), flags=re.MULTILINE)
+    assert found == wanted
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_saved_weights_are_the_file_that_python_writes(blank: Any, kind: str) -> None:
     subject, data, columns = pages(kind)
-    texts = [each.text for each in sabotages(kind, subject, 3, seed=2)]
+    texts = {each.text.split(" = ")[0]: each.text for each in sabotages(kind, subject, 6, seed=2)}.values()
+    texts = [text for text in texts if with_changes(subject.decoder, [text]) != subject.decoder]
     changed = with_changes(subject.decoder, texts)
     encoded, python, command = blank.evaluate(FILE, {"data": data, "columns": columns, "texts": texts})
     assert base64.b64decode(encoded) == dumps(changed)

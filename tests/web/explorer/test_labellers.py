@@ -93,24 +93,17 @@ def test_the_model_of_a_program_is_there() -> None:
 
 
 @needs_dot
-@pytest.mark.parametrize(
-    ("name", "drawn"),
-    [
-        ("histogram", "flow of the computation"),
-        ("since-b", "syntax of the formula"),
-        ("mod-3", "state graph of the automaton"),
-    ],
-)
-def test_a_program_is_drawn(name: str, drawn: str) -> None:
-    html = tm2tfr.explore(name).html
+def test_an_automaton_is_drawn() -> None:
+    html = tm2tfr.explore("mod-3", "110").html
     drawing = embedded(html)["drawing"]
-    assert drawing["name"] == drawn
+    assert drawing["name"] == "state graph of the automaton"
+    assert drawing["marks"] == {"column": "state", "nodes": {"0": "s0", "1": "s1", "2": "s2"}, "start": "s0"}
     assert column(buffer(html), drawing["graph"]["svg"]).tobytes().startswith(b"<svg")
 
 
 def test_without_graphviz_the_page_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    html = tm2tfr.explore("histogram", "§aab").html
+    html = tm2tfr.explore("mod-3", "110").html
     assert embedded(html)["drawing"]["graph"]["dot"].startswith("digraph")
     assert "Graphviz in WebAssembly" in html
 
@@ -164,7 +157,7 @@ def stage(page: Any) -> str:
 @pytest.mark.parametrize("width", [1400, 390])
 def test_nothing_is_wider_than_the_window(opened: Open, kind: str, width: int) -> None:
     page = opened(tm2tfr.explore(*KINDS[kind]), viewport={"width": width, "height": 900})
-    for more in page.locator(".layer .bottom button").all():
+    for more in page.locator(".layer button[aria-expanded]").all():
         more.click()
     page.locator(".model-panel summary").click()
     settled(page)
@@ -203,6 +196,7 @@ def test_every_position_shows_its_own(opened: Open) -> None:
         assert page.locator(".story").inner_text().startswith(f"Position {i} has the token {token}: histogram is {answer}")
         assert page.locator(".chip.now").inner_text() == token
         assert page.locator(".chips .answer.now").inner_text() == answer
+        assert page.locator("[data-column='histogram']").nth(i).inner_text() == f"{answer}✓"
         assert page.locator(".outputs-card .value").first.inner_text() == f"histogram = {answer}✓"
         told.add(page.locator(".arc").get_attribute("data-to"))
         assert page.locator("[data-subspace=token] .words").inner_text() == token
@@ -226,6 +220,17 @@ def test_a_pass_of_a_loop_can_be_chosen(opened: Open) -> None:
     page.keyboard.press("ArrowDown")
     assert stage(page) == "layer 1, pass 3"
     assert written() == last
+
+
+@pytest.mark.slow
+@in_browser
+def test_the_state_of_an_automaton_is_marked_in_its_graph(opened: Open) -> None:
+    page = opened(tm2tfr.explore("mod-3", "110"), "#i=0")
+    for i, state in enumerate("100"):
+        assert position(page) == i
+        assert page.locator(".graph .node.now text").text_content() == state
+        assert page.locator(".graph .edge.now").count() == 1
+        page.keyboard.press("ArrowRight")
 
 
 @pytest.mark.slow
@@ -317,7 +322,7 @@ def test_what_is_said_of_a_run(opened: Open) -> None:
     page.keyboard.press("End")
     settled(page)
     assert page.locator(".story").inner_text() == "The decoder is given 1. It answers with end, which ends the run."
-    assert page.locator(".layer").count() == 2
+    assert page.locator(".layer:not([data-layer=unembedding])").count() == 2
     names = page.locator(".stream li").evaluate_all("all => all.map(one => one.dataset.subspace)")
     assert names == ["token", "one", "share of 1s", "verdict"]
     assert page.locator("h2").filter(has_text="The table").count() == 1

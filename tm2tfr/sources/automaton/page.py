@@ -11,7 +11,7 @@ from tm2tfr.base.text.words import words_to_try
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import Packer, Page, PlainData, Show, about_tokens, drawing
 from tm2tfr.sources.automaton.automaton import Automaton, WordVerdict
-from tm2tfr.sources.automaton.drawing import render, to_dot
+from tm2tfr.sources.automaton.drawing import marks, render, to_dot
 from tm2tfr.sources.automaton.formats import native
 from tm2tfr.sources.automaton.graph_data import sequence_data
 from tm2tfr.sources.automaton.words import own_word, word_of
@@ -32,9 +32,9 @@ def page(automaton: Automaton) -> Page:
 def _views(automaton: Automaton, show: Show, columns: Packer, drawn: bool, decoder: Decoder) -> PlainData:
     """Return the nodes of the program in between, and the drawing of its state graph."""
     svg = partial(render, automaton, "svg") if drawn else None
-    return {"sequence": sequence_data(automaton, decoder)} | drawing(
-        "state graph of the automaton", columns, dot=partial(to_dot, automaton), svg=svg
-    )
+    dot, sequence = partial(to_dot, automaton), sequence_data(automaton, decoder)
+    picture = drawing("state graph of the automaton", columns, dot=dot, svg=svg, marks=marks(automaton))
+    return {"sequence": sequence, **picture}
 
 
 def tried(automaton: Automaton, examples: Sequence[WordVerdict]) -> Iterable[str]:

@@ -79,6 +79,7 @@ def evaluated_data(
         "kind": "logic",
         "noun": program.noun,
         "name": program.name,
+        "source": program.text,
         "alphabet": list(program.alphabet),
         "tokens": list(program.alphabet),
         "before": list(ENDS[:1]),
@@ -88,13 +89,14 @@ def evaluated_data(
                 "name": names[node],
                 "text": printer.text(node),
                 "variable": node.name,
-                "at": None if node.span is None else [node.span.line, node.span.column],
+                "at": None if node.span is None else [node.span.line, node.span.column, node.span.length],
                 "kind": node.kind,
                 "box": node in shown,
                 "depth": 0,
                 "numeric": False,
                 "arguments": [places[part] for part in tl.parents(node)],
                 "subspace": where and where.subspace(node),
+                "since": where and where.since(node),
                 "heads": where.heads(node) if where else [],
                 "operator": OPERATORS[type(node)],
                 **_own(node, places),
@@ -168,6 +170,12 @@ class _Where:
         """Return the index of the subspace that holds a node; None: it has none of its own."""
         return next((n for n, claim in enumerate(self._claims) if _holds(claim, node)), None)
 
+    def since(self, node: Node) -> int | None:
+        """Return the layer after which a subspace holds a node, from 0, -1 for the embedding; None: nothing says so."""
+        held = self.subspace(node)
+        since = None if held is None else self._since[held]
+        return None if since is None else since[0]
+
     def heads(self, node: Node) -> list[tuple[int, int]]:
         """Return layer and head, both from 0, of those that look for a node: first what brings its parts."""
         brought = [(n, claim.head) for n, claim in enumerate(map(bare, self._claims)) if _brings(claim, node)]
@@ -199,14 +207,20 @@ def _brings(claim: SubspaceClaim | None, node: Node) -> bool:
         tl.Next: ("ahead", "parity"),
         tl.CountLeft: ("all",),
         tl.CountRight: ("all",),
+        tl.Retrieve: ("back", "ahead"),
     }
     mask = {tl.CountLeft: "future", tl.CountRight: "past"}.get(type(node), claim.head.mask)
     there = claim.head.kind in kinds.get(type(node), ()) and claim.head.mask == mask
-    return there and literal_of(bare(claim.of)) == (getattr(node, "of", node).number, True)
+    return there and _is(bare(claim.of), node.values if isinstance(node, tl.Retrieve) else getattr(node, "of", node))
+
+
+def _is(claim: SubspaceClaim | None, node: Node) -> bool:
+    if node.kind == "bit":
+        return literal_of(claim) == (node.number, True)
+    return claim == NodeClaim(node.kind, node.number) or (isinstance(node, tl.Input) and claim == GivenClaim("token"))
 
 
 def _looks_for(claim: HeadClaim, node: Node) -> bool:
     if claim.number is not None:
-        about = node.of if isinstance(node, tl.Predicate) else node
-        return claim.number.node == about.number and isinstance(node, tl.Predicate | tl.CountLeft | tl.CountRight)
+        return claim.number.node == (node.of if isinstance(node, tl.Predicate) else node).number
     return claim.node == node.number

@@ -54,6 +54,7 @@ def evaluated_data(
         "kind": "rasp",
         "noun": "program",
         "name": program.name,
+        "source": program.text,
         "alphabet": [shown_atom(token) for token in program.alphabet],
         "tokens": [atom(token) for token in program.alphabet],
         "before": [],
@@ -63,7 +64,7 @@ def evaluated_data(
                 "name": names[node],
                 "text": names.text(node, named),
                 "variable": node.name,
-                "at": None if node.span is None else [node.span.line, node.span.column],
+                "at": None if node.span is None else [node.span.line, node.span.column, node.span.length],
                 "kind": "selector"
                 if isinstance(node, rasp.Selector)
                 else "loop"
@@ -74,6 +75,7 @@ def evaluated_data(
                 "numeric": isinstance(node, rasp.SOp) and numbers[node],
                 "arguments": [places[part.number] for part in rasp.made_of(node)],
                 "subspace": where and where.subspace(node),
+                "since": where and where.since(node),
                 "heads": where.heads(node) if where else [],
                 **_own(node, nodes, places, program.alphabet),
             }
@@ -162,6 +164,12 @@ class _Where:
             return self._given.get("token" if isinstance(node, rasp.Tokens) else "position")
         shape = self._shapes[node.number]
         return next((self._held[kind, shape] for kind in _PREFERRED if (kind, shape) in self._held), None)
+
+    def since(self, node: rasp.Node) -> int | None:
+        """Return the layer after which a subspace holds an s-op, from 0, -1 for the embedding; None: nothing says so."""
+        held = self.subspace(node)
+        since = None if held is None else self._since[held]
+        return None if since is None else since[0]
 
     def heads(self, node: rasp.Node) -> list[tuple[int, int]]:
         """Return layer and head, both from 0, of a selector, or of an aggregate, whose subspace says in which layer."""

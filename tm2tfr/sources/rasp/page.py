@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from tm2tfr.base.text.words import read_word, words_to_try
-from tm2tfr.contract.shown import AttentionOf, Packer, Page, PlainData, Show, about_tokens, drawing
+from tm2tfr.contract.shown import AttentionOf, Page, about_tokens
 from tm2tfr.sources.rasp.drawing.flow import Flow, flow
-from tm2tfr.sources.rasp.drawing.graphs import render, to_dot
 from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
 from tm2tfr.sources.rasp.graph_data import sequence_data
 from tm2tfr.sources.rasp.library import own_word, word_of
@@ -53,19 +52,10 @@ def page(program: Program) -> Page:
     """Return what the explorer's page says of a program."""
     return Page(
         about=program.title,
-        views=partial(_views, program),
+        views=lambda show, columns, drawn, decoder: {"sequence": sequence_data(program, decoder)},
         reference=lambda _: {"kind": "sequence"},
         inputs=about_tokens(partial(word_of, program), first=0),
         examples=[own_word(program), *tried(program, program.examples)],
-    )
-
-
-def _views(program: Program, show: Show, columns: Packer, drawn: bool, decoder: Decoder) -> PlainData:
-    """Return its nodes, and the drawing of the flow of its computation, with the numbers of the weights' heads."""
-    places = _places(program, decoder)
-    svg = partial(render, program, "svg", places=places) if drawn else None
-    return {"sequence": sequence_data(program, decoder)} | drawing(
-        "flow of the computation", columns, dot=lambda: to_dot(program, places), svg=svg
     )
 
 

@@ -16,8 +16,8 @@ from tm2tfr.base.errors import visible
 from tm2tfr.base.files import write_text
 from tm2tfr.base.text.words import read_word
 from tm2tfr.contract.shown import Page, PlainData, Show
-from tm2tfr.contract.source import ANY, AnyRow, Column, shown
-from tm2tfr.contract.specification import STAGES, Specification
+from tm2tfr.contract.source import ANY, AnyRow, Column, Truth, shown
+from tm2tfr.contract.specification import STAGES
 from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.tables.explained import Explained
@@ -35,7 +35,7 @@ from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data, unrunn
 # gates. No weight has a part in it.
 MOST_STEPS = 50_000
 """The largest number of steps that a page runs by itself."""
-MOST_LABELLED = 200
+MOST_IN_A_PAGE = 200
 """The most positions of a labeller in a page, whose heads have a score for each pair of them."""
 MOST_EXAMPLES = 12
 """The most inputs that a page suggests."""
@@ -49,7 +49,7 @@ def live_data(recording: Recording, page: Page, show: Show) -> PlainData:
     """
     decoder, truth = recording.decoder, recording.truth
     return {
-        "claims": None if truth is None else _claims(decoder, truth.specification(0)),
+        "claims": None if truth is None else _claims(decoder, truth),
         "compared": truth is not None,
         "readout": []
         if decoder.labeller
@@ -81,7 +81,7 @@ def box_data(page: Page, recordings: Sequence[Recording]) -> PlainData:
         **page.inputs,
     }
     if first.trace.labels:
-        data |= {"most": MOST_LABELLED, "tokens": _tokens(first, data["tokens"])}
+        data |= {"most": MOST_IN_A_PAGE, "tokens": _tokens(first, data["tokens"])}
     return data
 
 
@@ -99,11 +99,12 @@ def _tokens(recording: Recording, about: PlainData | None) -> PlainData:
     return {"before": before, "after": after, "alphabet": alphabet, "about": about}
 
 
-def _claims(decoder: Decoder, specification: Specification) -> PlainData | None:
+def _claims(decoder: Decoder, truth: Truth) -> PlainData | None:
     """Return from which stage on each subspace holds its value, and of which heads it is known where they have to look.
 
-    None where the specification does not say what every subspace holds.
+    None where the reference does not say what every subspace holds.
     """
+    specification = truth.specification(len(truth.prompt) - 1 if decoder.labeller else 0)
     if not specification.covers(decoder.layout):
         return None
     stages = [(-1, "embedding"), *((n, part) for n in range(len(decoder.layers)) for part in STAGES[1:])]
@@ -114,6 +115,7 @@ def _claims(decoder: Decoder, specification: Specification) -> PlainData | None:
             [head.claim is not None and bool(specification.attended(head.claim.attends, 0)) for head in layer.heads]
             for layer in decoder.layers
         ],
+        "loops": [specification.passes(k) is not None for k in range(len(decoder.loops))],
         "moves": _moved(decoder),
     }
 

@@ -24,7 +24,7 @@ from tm2tfr.transformer.weights import Decoder
 _BLOCK = 256  # positions that are kept as they are before they are turned into columns
 _MOST_SHARERS = 64
 """The most positions sharing a head's weight that are kept, where a run can be long."""
-Step = tuple[int, int]
+LayerPass = tuple[int, int]
 """A layer, from 0, and its pass, from 1; 0 where no loop runs the layer."""
 
 
@@ -90,7 +90,7 @@ class Recording:
 
     decoder: Decoder
     trace: Trace
-    steps: Sequence[Step]
+    steps: Sequence[LayerPass]
     heads: Sequence[Sequence[Attended]]
     written: Sequence[dict[int, Content]]
     truth: Truth | None = None
@@ -136,7 +136,9 @@ class _Recorder:
         most_sharers: the most positions sharing a head's weight that are kept.
     """
 
-    def __init__(self, decoder: Decoder, steps: Sequence[Step] | None = None, most_sharers: int = _MOST_SHARERS) -> None:
+    def __init__(
+        self, decoder: Decoder, steps: Sequence[LayerPass] | None = None, most_sharers: int = _MOST_SHARERS
+    ) -> None:
         self._subspaces = decoder.layout.subspaces
         self._places = [decoder.layout[s.name] for s in self._subspaces]
         self._steps = [(n, 0) for n in range(len(decoder.layers))] if steps is None else steps

@@ -46,7 +46,7 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.registry import kind_of_text, named, of_text
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW
-from tm2tfr.web.explorer.document import MOST_LABELLED, document, explorer
+from tm2tfr.web.explorer.document import MOST_IN_A_PAGE, document, explorer
 from tm2tfr.web.explorer.record import Recording
 from tm2tfr.web.playground.query import GATES, MOST_INPUT, STEPS, Query
 
@@ -268,9 +268,9 @@ def ran(found: Subject, word: str, request: Query) -> Ran:
     if decoder.soft:
         raise CompileError("the page shows where hard attention looks, and these weights are soft: use another variant")
     if decoder.labeller:
-        if (many := len(found.prompt(word))) > MOST_LABELLED:
+        if (many := len(found.prompt(word))) > MOST_IN_A_PAGE:
             what = f"the page shows every pair of positions, and {many:,} are too many"
-            raise InputError(f"{what}: use at most {MOST_LABELLED:,}")
+            raise InputError(f"{what}: use at most {MOST_IN_A_PAGE:,}")
         return Ran(labelled(found, found.right, word))
     limit = request.steps(STEPS if decoder.positions is None else GATES)
     return Ran(recorded(found, found.right, word, max_steps=limit))

@@ -7,7 +7,7 @@ from what a thing is made of: into a head blue from its keys, orange from its qu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,13 +30,13 @@ _COLOURS: dict[Role, str] = {"key": "#4c6ef5", "query": "#d9480f", "value": "#2b
 _FILLS: dict[Role, str] = {"key": "#e5ebfd", "query": "#fdebe0", "value": "#e2f3e2", "": "#f4f5f7"}
 
 
-def to_dot(program: Program, places: Mapping[tuple[int, int], tuple[int, int]] | None = None) -> str:
-    """Return the flow of a program's chosen s-op in Graphviz's language, without ``dot``; places: see `Flow`.
+def to_dot(program: Program) -> str:
+    """Return the flow of a program's chosen s-op in Graphviz's language, without ``dot``.
 
     Raises:
         OutputError: if there are more than `MOST_DRAWN` heads and s-ops, as for all drawings.
     """
-    return str(_digraph(flow(program, places=places)).source)
+    return str(_digraph(flow(program)).source)
 
 
 def to_mermaid(program: Program) -> str:
@@ -58,15 +58,13 @@ def to_mermaid(program: Program) -> str:
 _MERMAID = {"base": ("([", "])"), "head": ("[", "]"), "sop": ("(", ")"), "answer": ("[[", "]]")}
 
 
-def render(
-    program: Program, format: RenderFormat, *, places: Mapping[tuple[int, int], tuple[int, int]] | None = None
-) -> bytes:
-    """Return the flow as the bytes of an SVG, PNG or PDF file; places: see `Flow`.
+def render(program: Program, format: RenderFormat) -> bytes:
+    """Return the flow as the bytes of an SVG, PNG or PDF file.
 
     Raises:
         OutputError: if `format` is none of these, ``dot`` is missing or fails, or there is too much to draw.
     """
-    return rendered(_digraph(flow(program, places=places)), format, program.name)
+    return rendered(_digraph(flow(program)), format, program.name)
 
 
 def save(program: Program, path: str | Path) -> None:

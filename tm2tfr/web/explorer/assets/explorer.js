@@ -24,19 +24,21 @@ var explorer = (() => {
   __export(main_exports, {
     Broken: () => Broken,
     Dense: () => Dense,
+    Softness: () => Softness,
     carriedOut: () => carriedOut,
     changed: () => changed,
     decoderOf: () => decoderOf,
     embeddingListing: () => embeddingListing,
     evaluate: () => evaluate,
-    gatesOf: () => gatesOf,
     generate: () => generate,
     layerListing: () => layerListing,
+    orderOf: () => orderOf,
     outcome: () => outcome,
     prompted: () => prompted,
     readChange: () => readChange,
     sequenceTruth: () => sequenceTruth,
     shown: () => shown,
+    softened: () => softened,
     textOf: () => textOf,
     unembeddingListing: () => unembeddingListing,
     unpacked: () => unpacked,
@@ -133,6 +135,9 @@ var explorer = (() => {
   function tooLarge(where, position, what) {
     return new Refused(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
   }
+  function tooSoft(head, position) {
+    return new Refused(`${head}, position ${thousands(position)}: its scores are too large for float64: use a higher temperature or a wider dtype`);
+  }
   function beyondTheTable(position) {
     return new Refused(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
   }
@@ -227,7 +232,7 @@ var explorer = (() => {
       this.careful = careful;
       const keys2 = new Set(head.key.rows);
       const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
-      [this.name, this.mask, this.uniform] = [head.name, head.mask, both.length === 0];
+      [this.name, this.mask, this.soft, this.uniform] = [head.name, head.mask, head.soft, both.length === 0];
       this.query = new LinearMap(selected(head.query, both));
       this.key = new LinearMap(selected(head.key, both));
       this.value = new LinearMap(head.value);
@@ -249,6 +254,7 @@ var explorer = (() => {
     /** Whether all scores are 0 by construction, so that all positions in sight share the attention. */
     uniform;
     mask;
+    soft;
     query;
     key;
     value;
@@ -285,10 +291,12 @@ var explorer = (() => {
         if (this.scores.length < end2 - start2) this.scores = new Float64Array(2 * (end2 - start2));
         const scores = this.scores.subarray(0, end2 - start2);
         this.score(scores, start2);
-        if (this.careful && firstInfinite(scores) >= 0) throw tooLarge(`${this.where}, head ${quoted(this.name)}`, position, "a score");
+        if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
         look = best(scores, start2);
+        if (this.soft) look.weights = softmax(scores);
       }
-      this.average(look && look.attended, start2, end2, length);
+      if (look?.weights) this.weigh(look.weights, start2);
+      else this.average(look && look.attended, start2, end2, length);
       for (let n = 0; n < this.mean.length; n++) this.carried[this.value.rows[n]] = this.mean[n];
       this.output.into(this.added, this.carried);
       return look;
@@ -320,6 +328,18 @@ var explorer = (() => {
       if (this.careful || all.length <= MANY) return all;
       const found = all.filter((n) => this.asked[n] !== 0);
       return found.length ? found : all.slice(0, 1);
+    }
+    get named() {
+      return `${this.where}, head ${quoted(this.name)}`;
+    }
+    /** Put the sum of the values, each times its weight, into `mean`, from the first position in sight on. */
+    weigh(weights, start2) {
+      for (let c = 0; c < this.mean.length; c++) {
+        const component = this.values.component(c);
+        let sum2 = component[start2] * weights[0];
+        for (let n = 1; n < weights.length; n++) sum2 += component[start2 + n] * weights[n];
+        this.mean[c] = sum2;
+      }
     }
     /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
     average(attended, start2, end2, length) {
@@ -363,7 +383,15 @@ var explorer = (() => {
     }
     const attended = new Int32Array(count2);
     for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start2 + n;
-    return { scores, attended, runner: runner < 0 ? -1 : start2 + runner };
+    return { scores, attended, runner: runner < 0 ? -1 : start2 + runner, weights: null };
+  }
+  function softmax(scores) {
+    let most = -Infinity;
+    for (const score of scores) if (score > most) most = score;
+    const powers = scores.map((score) => Math.exp(score - most));
+    let sum2 = 0;
+    for (const power2 of powers) sum2 += power2;
+    return powers.map((power2) => power2 / sum2);
   }
 
   // src/data.ts
@@ -615,7 +643,7 @@ var explorer = (() => {
     const layers = spec.layers.map(({ name, heads, hidden }, n) => {
       const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
         const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name2, mask, query, key, value, output: next(width, values2) };
+        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
       });
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };
@@ -809,6 +837,12 @@ var explorer = (() => {
     let precision = 6;
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
+  }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer >= 1 && layer <= layers.length ? layer : null;
   }
   function words(subspace, value, i) {
     if (!subspace.labels) return number(value.number, i);
@@ -1731,8 +1765,8 @@ var explorer = (() => {
     const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
     return { seen: places, sharers };
   }
-  function joined(parts2) {
-    return parts2.length === 1 ? parts2[0] : Float64Array.from(parts2.flatMap((part) => [...part]));
+  function joined(parts3) {
+    return parts3.length === 1 ? parts3[0] : Float64Array.from(parts3.flatMap((part) => [...part]));
   }
   function coordinates(others, count2) {
     const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
@@ -2043,7 +2077,7 @@ var explorer = (() => {
         pass();
         if (row && streams.every(ended)) return;
       }
-      if (times4 === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most`);
+      if (times4 === null) throw new Refused(`the loop over ${first === last ? `layer ${first}` : `layers ${first} to ${last}`} until its condition holds everywhere: it has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most, 'repeat 200 until …'`);
     }
   };
   var MOST_PASSES2 = 1e4;
@@ -2207,20 +2241,33 @@ var explorer = (() => {
   // src/broken/cause.ts
   var MOST_PLACES = 512;
   var SLACK = 8 * Number.EPSILON;
-  var PARTS = ["attention", "feed-forward"];
   var Observation = class {
-    constructor(position) {
+    /** length: of the whole sequence, where it is run at once, otherwise of what there is so far. */
+    constructor(decoder, position, length) {
+      this.decoder = decoder;
       this.position = position;
+      this.length = length;
     }
+    decoder;
     position;
+    length;
     stages = [];
-    looks = [];
-    stage(_layer, _part, x) {
-      this.stages.push(x.slice());
+    looks = /* @__PURE__ */ new Map();
+    passes = /* @__PURE__ */ new Map();
+    stage(layer, part, x) {
+      const key = `${layer} ${part}`;
+      const pass = this.passes.get(key) ?? 0;
+      this.passes.set(key, pass + 1);
+      this.stages.push({ layer, part, pass, x: x.slice() });
     }
     head(layer, head, look) {
-      const everything = this.position + 1;
-      (this.looks[layer] ??= [])[head] = look ? { scores: look.scores.slice(), attended: [...look.attended] } : { scores: new Float64Array(everything), attended: Array.from({ length: everything }, (_, j) => j) };
+      const [start2, end2] = inSight(this.decoder.layers[layer].heads[head].mask, this.position, this.length);
+      const found = look ? { scores: look.scores.slice(), start: start2, attended: [...look.attended] } : { scores: new Float64Array(end2 - start2), start: start2, attended: Array.from({ length: end2 - start2 }, (_, j) => start2 + j) };
+      this.looks.set(`${layer} ${head} ${this.passes.get(`${layer} attention`) ?? 0}`, found);
+    }
+    /** Where a head looked, in a pass of its loop. */
+    look(head, { layer, made }) {
+      return this.looks.get(`${layer} ${head} ${(made ?? 1) - 1}`);
     }
   };
   var Put = class {
@@ -2263,6 +2310,9 @@ var explorer = (() => {
   function causeOf(broken, right, about, claims, facts) {
     return new Search(broken, right, about, claims, facts).cause(facts.tokens.length - 1);
   }
+  function causeInWhole(broken, right, about, claims, facts, position) {
+    return new WholeSearch(broken, right, about, claims, facts).first(position);
+  }
   var Search = class {
     constructor(broken, right, about, claims, facts) {
       this.broken = broken;
@@ -2280,7 +2330,7 @@ var explorer = (() => {
     starts;
     /** What there is at some of the positions with the changed and with the unchanged weights. */
     observed(places) {
-      const [seen, due] = [new Map(places.map((i) => [i, new Observation(i)])), new Map(places.map((i) => [i, new Observation(i)]))];
+      const [seen, due] = [this.broken, this.right].map((decoder) => new Map(places.map((i) => [i, new Observation(decoder, i, i + 1)])));
       const tokens = this.facts.tokens.slice(0, Math.max(...places) + 1);
       const session = new Dense(this.broken);
       tokens.forEach((token2, i) => session.feed(token2, seen.get(i)));
@@ -2290,43 +2340,41 @@ var explorer = (() => {
     /** The first wrong value at a position, or its cause at an earlier one; before: the number of the stage to stop at. */
     cause(position, before = Infinity) {
       const [seen, due] = this.observed([position]).map((found) => found.get(position));
-      for (let stage = 0; stage < Math.min(before, seen.stages.length); stage++) {
-        const wrong = this.firstWrong(position, stage, seen, due);
-        if (wrong !== null) return this.told(position, stage, wrong, seen, due);
+      for (const [n, { layer, part }] of seen.stages.slice(0, Math.min(before, seen.stages.length)).entries()) {
+        const wrong = this.firstWrong(position, n, seen, due);
+        if (wrong !== null) return this.told(position, { n, layer, part, made: null }, wrong, seen, due);
       }
       return null;
     }
-    /** The first subspace whose value after a stage is wrong; null if there is none. */
-    firstWrong(i, stage, seen, due) {
-      const [found, wanted] = [seen.stages[stage], due.stages[stage]];
+    /** The first subspace whose value after stage n is wrong; null if there is none. share: what the smallest share of a mean is. */
+    firstWrong(i, n, seen, due, share = 1 / (i + 1)) {
+      const [found, wanted] = [seen.stages[n].x, due.stages[n].x];
       for (let s = 0; s < this.about.layout.length; s++)
-        for (let n = this.starts[s]; n < this.starts[s + 1]; n++) if (!(Math.abs(found[n] - wanted[n]) <= SLACK * Math.max(Math.abs(wanted[n]), 1 / (i + 1)))) return s;
+        for (let k = this.starts[s]; k < this.starts[s + 1]; k++) if (!(Math.abs(found[k] - wanted[k]) <= SLACK * Math.max(Math.abs(wanted[k]), share))) return s;
       return null;
     }
     told(i, stage, s, seen, due) {
-      const layer = Math.ceil(stage / 2) - 1;
-      const attention = stage % 2 === 1;
-      const own = attention ? this.lookOf(i, layer, s, seen, due) : null;
+      const { n, layer, part, made } = stage;
+      const own = part === "attention" ? this.lookOf(stage, s, seen, due) : null;
       const root2 = own && this.root(i, layer, own);
       if (root2) return root2;
-      const expected = stage >= this.claims.since[s] ? this.words(s, this.part(due.stages[stage], s)) : "0 (nothing is written there yet)";
-      const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer].name}), ${PARTS[1 - stage % 2]}`;
-      const lines = [`${where} at position ${i}: ${this.about.layout[s].name} should be ${expected}, is ${this.words(s, this.part(seen.stages[stage], s))}`];
-      const astray = own && differ(own.attended, own.expected);
-      if (astray)
+      const holds = 2 * layer + (part === "attention" ? 1 : 2) >= this.claims.since[s];
+      const expected = holds ? this.words(s, this.part(due.stages[n].x, s)) : "0 (nothing is written there yet)";
+      const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer].name}), ${made === null ? "" : `pass ${made}, `}${part.replace("_", "-")}`;
+      const lines = [`${where} at position ${i}: ${this.about.layout[s].name} should be ${expected}, is ${this.words(s, this.part(seen.stages[n].x, s))}`];
+      if (own && differ(own.attended, own.expected))
         lines.push(`head ${quoted(own.head.name)} attended to ${positionsText(own.attended)} with score ${general(own.score + 0, 17)}, should attend to ${positionsText(own.expected)} with score ${general(own.due + 0, 17)}`);
-      lines.push(this.why(i, layer, attention, s, own));
+      lines.push(this.why(i, stage, s, own));
       const said = this.facts.about(i);
       if (said !== null) lines.push(said);
       return lines.map(visible);
     }
     /** Of the heads that write into a subspace, and of which it is known where they have to look, where one looked: the last that went astray, otherwise the first. */
-    lookOf(i, layer, s, seen, due) {
+    lookOf(stage, s, seen, due) {
       let found = null;
-      this.broken.layers[layer].heads.forEach((head, k) => {
-        if (!this.claims.known[layer][k] || !head.output.rows.some((row) => row >= this.starts[s] && row < this.starts[s + 1])) return;
-        const [{ scores, attended }, { attended: expected }] = [seen.looks[layer][k], due.looks[layer][k]];
-        const [start2] = inSight(head.mask, i, this.facts.tokens.length);
+      this.broken.layers[stage.layer].heads.forEach((head, k) => {
+        if (!this.claims.known[stage.layer][k] || !head.output.rows.some((row) => row >= this.starts[s] && row < this.starts[s + 1])) return;
+        const [{ scores, start: start2, attended }, { attended: expected }] = [seen.look(k, stage), due.look(k, stage)];
         const look = { head, attended, expected, score: scores[attended[0] - start2], due: scores[expected[0] - start2] ?? -Infinity };
         if (!found || differ(attended, expected)) found = look;
       });
@@ -2340,24 +2388,20 @@ var explorer = (() => {
       const wrong = places.find((j) => this.firstWrong(j, 2 * layer, seen.get(j), due.get(j)) !== null);
       return wrong === void 0 ? null : this.cause(wrong, 2 * layer + 1);
     }
-    why(i, layer, attention, s, own) {
-      if (layer < 0) return "the embedding weights are wrong";
-      const { attentionNorm, feedForwardNorm } = this.broken.layers[layer];
-      if (!own) return `its inputs are right: the ${attention ? "attention" : "feed-forward"} weights of this layer are wrong${orNorm(!attention && feedForwardNorm !== null)}`;
-      if (differ(own.attended, own.expected)) return this.whyElsewhere(i, layer, own);
+    why(i, stage, s, own) {
+      if (stage.layer < 0) return "the embedding weights are wrong";
+      const { attentionNorm, feedForwardNorm } = this.broken.layers[stage.layer];
+      if (!own) return `its inputs are right: the ${stage.part.replace("_", "-")} weights of this layer are wrong${orNorm(stage.part === "feed_forward" && feedForwardNorm !== null)}`;
+      if (differ(own.attended, own.expected)) return this.whyElsewhere(i, stage, own);
       const remark = s === this.claims.moves?.h ? this.facts.bump(i) : null;
       return remark ?? `the head looked where it should: its value or output weights are wrong${orNorm(attentionNorm !== null)}`;
     }
     /** Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic? */
-    whyElsewhere(i, layer, { head, attended, expected, score, due: dueScore }) {
-      const [start2, end2] = inSight(head.mask, i, this.facts.tokens.length);
-      const hidden = expected.filter((j) => j < start2 || j >= end2);
-      if (hidden.length) return `its mask ${quoted(head.mask)} hides ${positionsText(hidden)}: use mask 'none'`;
+    whyElsewhere(i, { n, layer }, { head, attended, expected, score, due: dueScore }) {
       if (this.broken.layers[layer].attentionNorm) return "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding";
       const astray = attended.filter((j) => !expected.includes(j));
-      const places = [.../* @__PURE__ */ new Set([i, ...expected, ...astray])];
-      const [, streams] = this.observed(places);
-      const exact = (j) => Array.from(streams.get(j).stages[2 * layer], (value) => meant(value, j + 1));
+      const [, streams] = this.observed([.../* @__PURE__ */ new Set([i, ...expected, ...astray])]);
+      const exact = (j) => Array.from(streams.get(j).stages[n - 1].x, (value) => meant(value, this.facts.tokens.length));
       const asked = product(head.query, exact(i));
       const best2 = (among) => among.map((j) => dot(asked, product(head.key, exact(j)))).reduce((most, each) => less(most, each) ? each : most);
       const due = best2(expected);
@@ -2377,9 +2421,66 @@ var explorer = (() => {
       return values.filter(Boolean).length === 1 && values.includes(1) ? text.slice(1, -1) : text;
     }
   };
-  function unembeddingCause(broken, position, expected, found, about) {
+  var WholeSearch = class extends Search {
+    whole = null;
+    observed() {
+      const { tokens } = this.facts;
+      this.whole ??= [this.broken, this.right].map((decoder) => {
+        const found = new Map(tokens.map((_, i) => [i, new Observation(decoder, i, tokens.length)]));
+        wholeRun(decoder, tokens, found);
+        return found;
+      });
+      return this.whole;
+    }
+    /** Nothing: everything before has been looked at. */
+    root() {
+      return null;
+    }
+    /** The first wrong value anywhere; of the positions with one after the same stage, `position` comes first. */
+    first(position) {
+      const [seen, due] = this.observed();
+      const places = [position, ...Array.from(this.facts.tokens.keys()).filter((i) => i !== position)];
+      for (const stage of this.stages(seen.get(position), due.get(position), position)) {
+        if (Array.isArray(stage)) return stage;
+        for (const i of places) {
+          const wrong = this.firstWrong(i, stage.n, seen.get(i), due.get(i), 1 / places.length);
+          if (wrong !== null) return this.told(i, stage, wrong, seen.get(i), due.get(i));
+        }
+      }
+      return null;
+    }
+    /** The stages in order, or the cause where a loop ends in the wrong place. Left out are stages without a head in later passes. */
+    *stages(seen, due, position) {
+      const { loops, layers } = this.broken;
+      const loopOf = (layer) => loops.findIndex(({ first, last }) => first <= layer + 1 && layer < last);
+      const passes = loops.map((_, k) => Math.max(0, ...due.stages.filter(({ layer }) => loopOf(layer) === k).map(({ pass }) => pass + 1)));
+      let [made, before] = [0, -1];
+      const wrong = (k, ended2) => {
+        if (k < 0 || !this.claims.loops[k] || !(made > passes[k] || ended2 && made !== passes[k])) return null;
+        const { last } = loops[k];
+        const more = made > passes[k] ? " or more" : "";
+        return [
+          `layer ${last} (${this.about.layers[last - 1].name}), feed-forward at position ${position}: the passes of loop ${k + 1} should be ${passes[k]}, is ${made}${more}`,
+          "the stream is right up to there: the loop's condition, or its number of passes, is wrong in the weights"
+        ].map(visible);
+      };
+      for (const [n, { layer, part, pass }] of seen.stages.entries()) {
+        const here = loopOf(layer);
+        const ended2 = here !== before && wrong(before, true);
+        if (ended2) return yield ended2;
+        [before, made] = [here, pass + 1];
+        const late = wrong(here, false);
+        if (late) return yield late;
+        if (here < 0) yield { n, layer, part, made: null };
+        else if (part === "feed_forward" || !pass || layers[layer].heads.length) yield { n, layer, part, made };
+      }
+      const ended = wrong(before, true);
+      if (ended) yield ended;
+    }
+  };
+  function unembeddingCause(broken, position, output, expected, found, about) {
     const lines = [
-      `unembedding at position ${position}: logits should be ${expected}, is ${found}`,
+      `unembedding at position ${position}: ${output ? `the output ${output}` : "logits"} should be ${expected}, is ${found}`,
       `the residual stream is right after every layer: the unembedding weights are wrong${orNorm(broken.norm !== null)}`
     ];
     return (about === null ? lines : [...lines, about]).map(visible);
@@ -2604,7 +2705,7 @@ var explorer = (() => {
     if (ending2) divergence = { position: rows.length - 1, column: STOP2, ...ending2, cause: [UNSEARCHED] };
     else if (differs) {
       divergence = difference(columns, differs);
-      if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: expected.slice(0, differs.position + 1), row: differs.row });
+      if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: labels ? expected : expected.slice(0, differs.position + 1), given, position: differs.position, row: differs.row });
     }
     const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
     const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
@@ -2641,27 +2742,31 @@ var explorer = (() => {
     const { name, signed } = columns[n];
     return { position, column: name, expected: written(want[n], signed), found: written(found[n], signed), cause: [UNSEARCHED] };
   }
-  function searched({ broken, right, about, claims, columns, reader, truth, expected, row }) {
-    const position = expected.length - 1;
+  function searched({ broken, right, about, claims, columns, reader, truth, expected, given, position, row }) {
+    const labels = right.outputs.length > 0;
     const names = columns.map(({ name }) => name);
     const numbers = new Map(right.vocabulary.map((token2, n) => [token2, n]));
-    const tokens = expected.map((cells2) => numbers.get(String(cells2[0])));
+    const tokens = labels ? given : expected.map((cells2) => numbers.get(String(cells2[0])));
     const { about: said, bump } = truth.facts(expected, names);
     const h = names.indexOf("h");
     try {
       const facts = { tokens, about: said, bump, cell: (i2) => Number(expected[i2][h]) };
+      const reads = ({ residual, logits }, i2) => {
+        const token2 = right.vocabulary[tokens[i2]];
+        return labels ? [token2, ...answersOf(right, logits)] : reader.cells(token2, right.vocabulary[argmax(logits)], residual);
+      };
       let i = 0;
-      for (const { residual, logits } of righted(right, about, claims, facts)) {
-        const cells2 = reader.cells(right.vocabulary[tokens[i]], right.vocabulary[argmax(logits)], residual);
-        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+      for (const passed of labels ? wholeRun(right, tokens) : righted(right, about, claims, facts)) {
+        const cells2 = reads(passed, i);
+        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the weights that this page came with go wrong on this input themselves, at position ${i}; tm2tfr check names the cause`];
         i++;
       }
-      const cause = causeOf(broken, right, about, claims, facts);
+      const cause = labels ? causeInWhole(broken, right, about, claims, facts, position) : causeOf(broken, right, about, claims, facts);
       if (cause) return cause;
-      const [want, found] = [expected[position], row];
-      const at = found ? want.findIndex((cell, n) => !agrees(cell, found[n])) : -1;
-      if (!found || at < want.length - 1) return [];
-      return unembeddingCause(broken, position, written(want.at(-1), false), written(found.at(-1), false), said(position));
+      const want = expected[position];
+      const at = row ? want.findIndex((cell, n) => !agrees(cell, row[n])) : -1;
+      if (!row || at < (labels ? 1 : want.length - 1)) return [];
+      return unembeddingCause(broken, position, labels ? right.outputs[at - 1].name : "", written(want[at], false), written(row[at], false), said(position));
     } catch (error) {
       if (error instanceof Refused) return [`not known: ${error.message}`];
       throw error;
@@ -2685,7 +2790,7 @@ var explorer = (() => {
       const { columns, subspaces, live, tape } = spec;
       const names = columns.map(({ name }) => name);
       const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
-      const search = live.claims && !decoder.outputs.length ? { right, about, claims: live.claims } : null;
+      const search = live.claims && { right, about, claims: live.claims };
       const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
       return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
@@ -2756,21 +2861,23 @@ var explorer = (() => {
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
-      const runs = data.runs.map((spec, n) => {
-        const { decoder: right, about } = this.weights[n];
-        return { spec, decoder: this.broken?.current ?? right, right, about };
-      });
       const begun = performance.now();
-      const running = ordered({ runs, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
-      const finished = running.finished.then(({ runs: runs2, columns }) => {
-        const positions2 = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+      const running = ordered(order2, this.worker(), progress);
+      const finished = running.finished.then(({ runs, columns }) => {
+        const positions2 = count(runs.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
-        const said = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
-        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions2} in ${seconds} s; ${said}.` };
+        const said = runs.map((run2) => (runs.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions2} in ${seconds} s; ${said}.` };
       });
       return { finished, stop: () => running.stop() };
     }
   };
+  function orderOf(data, buffers, weights, input) {
+    const { tokens } = data.box;
+    const runs = data.runs.map((spec, n) => ({ spec, decoder: weights[n].broken, right: weights[n].decoder, about: weights[n].about }));
+    return { runs, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
+  }
   function compared(run2) {
     const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
     if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
@@ -2885,8 +2992,8 @@ var explorer = (() => {
     if (!matrix) throw new Refused(unknown(path, [...matrices.keys()]));
     const axis = (noun, size, names = []) => ({ noun, size, names });
     const { height, width } = matrix;
-    const parts2 = path.split(".");
-    const inner = parts2.at(-2) === "feed_forward" ? "hidden unit" : "component";
+    const parts3 = path.split(".");
+    const inner = parts3.at(-2) === "feed_forward" ? "hidden unit" : "component";
     const stream = axis("direction", decoder.width, decoder.names.directions);
     const one = axis("column", 1);
     const answers2 = () => axis("answer", height, answered(decoder));
@@ -2905,7 +3012,7 @@ var explorer = (() => {
       output_bias: () => [stream, one],
       output: () => [stream, axis(inner, width)]
     };
-    const known = (parts2.length === 1 ? outer : inside)[parts2.at(-1)];
+    const known = (parts3.length === 1 ? outer : inside)[parts3.at(-1)];
     return known ? known() : [axis(inner, height), stream];
   }
   var CHANGE = /^\s*([\w.]+)\s*\[(.*)\]\s*=([^=\]]*)$/su;
@@ -3079,18 +3186,18 @@ var explorer = (() => {
   var bytesOf = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   async function digestOf(about, tensors) {
     const encoder = new TextEncoder();
-    const parts2 = [encoder.encode(sorted(about))];
-    for (const [name, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare2(a, b))) parts2.push(encoder.encode(`
+    const parts3 = [encoder.encode(sorted(about))];
+    for (const [name, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare2(a, b))) parts3.push(encoder.encode(`
 ${name} ${NAMES2[dtype]} ${shape.join(" ")}
 `), bytes);
     if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
-    const hash = await crypto.subtle.digest("SHA-256", joined2(parts2));
+    const hash = await crypto.subtle.digest("SHA-256", joined2(parts3));
     return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
-  function joined2(parts2) {
-    const found = new Uint8Array(parts2.reduce((sum2, { length }) => sum2 + length, 0));
+  function joined2(parts3) {
+    const found = new Uint8Array(parts3.reduce((sum2, { length }) => sum2 + length, 0));
     let at = 0;
-    for (const part of parts2) {
+    for (const part of parts3) {
       found.set(part, at);
       at += part.length;
     }
@@ -3109,16 +3216,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const value = () => {
       const token2 = tokens[at++];
       if (token2 !== "{" && token2 !== "[") return token2;
-      const [close, parts2] = [token2 === "{" ? "}" : "]", []];
+      const [close, parts3] = [token2 === "{" ? "}" : "]", []];
       while (tokens[at] !== close) {
         const key = token2 === "{" ? tokens[at] : "";
         if (key) at += 2;
-        parts2.push([key, value()]);
+        parts3.push([key, value()]);
         if (tokens[at] === ",") at++;
       }
       at++;
-      if (token2 === "[") return `[${parts2.map(([, each]) => each).join(",")}]`;
-      const named = parts2.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
+      if (token2 === "[") return `[${parts3.map(([, each]) => each).join(",")}]`;
+      const named = parts3.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
       return `{${named.sort(([a], [b]) => compare2(a, b)).map(([, each]) => each).join(",")}}`;
     };
     return value();
@@ -3418,11 +3525,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if (bits3.length === inputs && /^[01]*$/.test(bits3)) return bits3;
     if (encoding) return padded(text);
     if (/^[01]*$/.test(bits3)) throw refused2(`${counted(bits3.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
-    const parts2 = bits3.split(SEPARATORS);
-    if (parts2.length !== buses.length) throw refused2(`${counted(parts2.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const parts3 = bits3.split(SEPARATORS);
+    if (parts3.length !== buses.length) throw refused2(`${counted(parts3.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
     const found = new Array(inputs).fill("0");
     buses.forEach((bus, n) => {
-      const part = parts2[n];
+      const part = parts3[n];
       const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
       const number3 = NUMBER2.exec(part);
       if (!number3) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
@@ -3479,6 +3586,87 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
     return `tokens ${shown2.join(" ")}${more}; ${how}`;
   }
+
+  // src/live/soft.ts
+  var NEAR2 = 0.25;
+  var HIGHEST = 10;
+  var LOWEST = -10;
+  var STREAK = 3;
+  var HALVINGS = 5;
+  function softened(decoder, temperature) {
+    if (decoder.loops.length) throw new Refused("these weights have loops, in whose passes the errors of softmax add up, and no bound is known: use average-hard attention");
+    const layers = decoder.layers.map((layer) => ({
+      ...layer,
+      heads: layer.heads.map((head) => {
+        const values = head.query.values.map((value) => value / temperature);
+        if (values.some((value) => !Number.isFinite(value))) throw new Refused(`queries divided by the temperature ${temperature} are too large: use a higher one`);
+        return { ...head, soft: true, query: { ...head.query, values } };
+      })
+    }));
+    return { ...decoder, layers };
+  }
+  function answersAt({ outputs }, logits, soft) {
+    let start2 = 0;
+    return outputs.map(({ labels }) => {
+      let values = Array.from(logits.subarray(start2, start2 += labels ? labels.length : 1));
+      const whole3 = values.map(even);
+      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR2)) values = whole3;
+      if (!labels) return plainNumber(values[0] + 0);
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
+  }
+  function even(value) {
+    const below = Math.floor(value);
+    const rest = value - below;
+    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  }
+  var Softness = class {
+    /** tokens: all that are fed. */
+    constructor(decoder, tokens) {
+      this.decoder = decoder;
+      this.given = prompted(decoder, tokens);
+      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits, false));
+    }
+    decoder;
+    /** The answers under hard attention, by position and output. */
+    hard;
+    given;
+    at(temperature) {
+      const weights = this.decoder.layers.map(({ heads }) => heads.map(() => []));
+      const watch = (i) => ({ stage() {
+      }, head: (layer, head, look) => weights[layer][head][i] = look && look.weights });
+      const passed = wholeRun(softened(this.decoder, temperature), this.given, new Map(this.given.map((_, i) => [i, watch(i)])));
+      const answers2 = passed.map(({ logits }) => answersAt(this.decoder, logits, true));
+      let [right, flips] = [0, null];
+      answers2.forEach(
+        (row, i) => row.forEach((answer, k) => {
+          if (answer === this.hard[i][k]) right++;
+          else flips ??= [i, k];
+        })
+      );
+      return { answers: answers2, flips, flipped: answers2.map((row, i) => row.some((answer, k) => answer !== this.hard[i][k])), right, weights };
+    }
+    /** The largest temperature found at which every answer is the same; null: none of those tried. */
+    warmest() {
+      const right = (power2) => this.at(2 ** power2).flips === null;
+      let best2 = null;
+      for (let power2 = HIGHEST; power2 >= LOWEST; power2--) {
+        if (!right(power2)) best2 = null;
+        else {
+          best2 ??= power2;
+          if (best2 - power2 === STREAK) break;
+        }
+      }
+      if (best2 === null) return null;
+      let [low, high] = [best2, best2 + 1];
+      for (let n = 0; n < HALVINGS && best2 < HIGHEST; n++) {
+        const middle = (low + high) / 2;
+        [low, high] = right(middle) ? [middle, high] : [low, middle];
+      }
+      return 2 ** low;
+    }
+  };
 
   // src/controls.ts
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
@@ -4462,8 +4650,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   // src/strip.ts
   var MOST3 = 60;
   var LANE = 26;
-  var LOWEST = 42;
+  var LOWEST2 = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+  var SPREAD = 34;
   var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -4494,7 +4683,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -4511,6 +4700,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     heads;
     /** Whether every position is there from the beginning, with its answer below it. */
     labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -4520,9 +4711,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
     }
-    draw(position, layer) {
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer, pointed2) {
       const { run: run2 } = this;
-      const i = Math.min(position, run2.count - 1);
+      const i = Math.min(pointed2?.i ?? position, run2.count - 1);
+      this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
       const steps = run2.stepsWith(layer);
       const looks3 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
       const chips = this.layOut(i, looks3);
@@ -4568,7 +4762,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const sizes of this.total(i) - 2 < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
-        if (end(all) <= room) return this.written(all);
+        if (end(all) <= room) return this.written(this.labels ? this.spread(all, i) : all);
       }
       this.sizes = WIDE2;
       let chips = this.placed([...chosen], i);
@@ -4599,6 +4793,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         chips = more;
       }
       return this.written(chips);
+    }
+    /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+    spread(chips, i) {
+      const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+      if (more <= 0) return chips;
+      this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+      return this.placed(chips.map((chip) => chip.i), i);
     }
     /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
     fold(chosen, i) {
@@ -4698,16 +4899,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
       const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
       const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
-      const height = LANE * (looks3.length + 0.5) + LOWEST;
+      const height = LANE * (looks3.length + 0.5) + LOWEST2;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
       const drawn = looks3.map((look, n) => {
-        const lift = LANE * order2.indexOf(n) + LOWEST;
+        const lift = LANE * order2.indexOf(n) + LOWEST2;
         const { label: label2, name, layer: l } = this.heads[n];
         const top = height - lift;
         const from = here + (n - (looks3.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label2) : l === layer) ? " chosen" : ""}${this.lit?.has(label2) ? " lit" : ""}`,
           "data-head": label2,
           "data-from": i,
           "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
@@ -4783,6 +4984,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/layers.ts
   var MOST_NAMED2 = 12;
+  var MOST_CHARACTERS = 26;
   var Layers = class {
     constructor(run2, store, model = null, broken = null) {
       this.run = run2;
@@ -4796,6 +4998,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -4823,7 +5031,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.cards.forEach((card, n) => {
         mark(card, n - 1 === layer);
         card.heads.replaceChildren(...this.heads(n - 1, steps[n], i));
-        card.wrote.replaceChildren(...this.wrote(steps[n], i));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i, card.equations));
       });
       for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
       if (!this.outputs) return;
@@ -4837,15 +5045,17 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
-      return { card, button, heads: el("ul"), wrote };
+      return { card, button, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     /** What is read off the stream after the last layer. */
     answers() {
       const wrote = el("p", { class: "wrote" });
       const button = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
-      return { card, button, heads: el("ul"), wrote };
+      const number3 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number3, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number3 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number3, name, step) {
       const click = () => this.store.set({ layer: step() });
@@ -4861,16 +5071,17 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const called = `layer ${l + 1}`;
       const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
       const equations = this.equations(l);
+      const source = run2.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
-        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+        equations.size ? null : el("p", { class: "meaning" }, layer.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, weights.button),
+        el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
         weights.element
       );
-      return { card, button, heads, wrote };
+      return { card, button, heads, wrote, equations };
     }
     /** What is read off the stream after the last layer. */
     unembedding(broken) {
@@ -4883,12 +5094,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.weights.push(card);
       return card;
     }
-    /** The equations of the variables that a layer writes, where it has none of its own. */
+    /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      if (!model || run2.spec.layers[l].equation) return [];
-      const written2 = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-      return written2.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+      const written2 = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written2.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
@@ -4924,12 +5134,26 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         );
       });
     }
-    wrote(step, i) {
+    wrote(step, i, equations) {
       const { run: run2 } = this;
+      if (equations.size) return this.computed(step, i, equations);
       const changed2 = run2.spec.subspaces.flatMap(
         (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
+    }
+    /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+    computed(step, i, equations) {
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i)];
+        if (formula === void 0 && !changed2) return [];
+        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i), i);
+        const text = shortened(whole3, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
+        const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
+        return el("span", { class: `computed${changed2 ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+      });
     }
     /** The outputs at a position, each with the result of the comparison. */
     answered(i) {
@@ -5018,6 +5242,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
         "raw numbers"
       );
+      this.list.classList.toggle("named", run2.spec.labels);
       this.element = el(
         "section",
         { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -5032,7 +5257,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     list = el("ul", { class: "stream" });
     choice;
     raw;
-    draw(position, layer, raw) {
+    /** held: the subspace to mark, of what is chosen elsewhere. */
+    draw(position, layer, raw, held = null) {
       const { run: run2 } = this;
       const i = Math.min(position, run2.count - 1);
       this.choice.value = String(Math.min(layer, run2.steps - 1));
@@ -5047,7 +5273,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           return [
             el(
               "li",
-              { class: `${changed2 ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
+              { class: `${changed2 ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i)),
@@ -5104,12 +5330,26 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/picture.ts
   var Picture = class extends Graph {
-    constructor({ name, graph }, buffers, redraw) {
-      super(name, graph, buffers, redraw);
-      set(this.scroll, { "aria-label": `The ${name}` });
+    constructor(run2, spec, buffers, redraw) {
+      super(spec.name, spec.graph, buffers, redraw);
+      this.run = run2;
+      this.spec = spec;
+      set(this.scroll, { "aria-label": `The ${spec.name}` });
     }
-    /** It shows the same at every position. */
-    draw() {
+    run;
+    spec;
+    draw(position) {
+      const { marks, name } = this.spec;
+      const column3 = marks && this.run.spec.columns.find((each) => each.name === marks.column);
+      if (!column3) return;
+      const node = (i) => i < 0 ? marks.start : marks.nodes[this.run.rows.cell(column3.name, i)];
+      const [before, now] = [node(position - 1), node(position)];
+      this.unmark("now");
+      this.nodes.get(now ?? "")?.classList.add("now");
+      for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
+      const said = `${column3.name} ${this.run.rows.cell(column3.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      this.caption.textContent = said;
+      set(this.scroll, { "aria-label": `The ${name}: ${said}` });
     }
   };
 
@@ -5329,8 +5569,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if ("key" in score) return { key: [score.key], query: [] };
     if ("query" in score) return { key: [], query: [score.query] };
     if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
-    const parts2 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
-    return { key: parts2.flatMap(({ key }) => key), query: parts2.flatMap(({ query }) => query) };
+    const parts3 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts3.flatMap(({ key }) => key), query: parts3.flatMap(({ query }) => query) };
   }
 
   // src/sequence/formula.ts
@@ -5355,7 +5595,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
       this.grid.addEventListener("click", (event) => this.clicked(event));
       this.grid.addEventListener("keydown", (event) => this.pressed(event));
-      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun}` }, el("h2", {}, `The ${spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun} at every position` }, el("h2", {}, `The ${spec.automaton ? "levels" : spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
     }
     run;
     spec;
@@ -5374,8 +5614,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     lit = [];
     row = 0;
     followed = -1;
-    /** Keep the chosen column in view when the width has changed. */
+    /** Give the tree what room the positions leave, at least two fifths, and keep the chosen column in view. */
     measure() {
+      const room = this.scroll.clientWidth - 2;
+      const positions2 = this.columns.reduce((sum2, column3) => sum2 + column3.offsetWidth, 0);
+      this.grid.style.setProperty("--tree", `${Math.max(Math.floor(0.42 * room), room - positions2)}px`);
       this.followed = -1;
     }
     draw(position, layer) {
@@ -5409,7 +5652,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       );
       this.labels.push(label2);
       this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
-      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2 }, label2, ...this.cells.at(-1));
+      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2, "data-node": node }, label2, ...this.cells.at(-1));
     }
     cell(node, { kind: kind2 }, row, p) {
       const text = this.found.texts[node][p];
@@ -5547,25 +5790,1070 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
     }
   };
+  function plain2({ operator, arguments: parts3 }) {
+    return operator === "always" || operator === "text" || operator === "input" || operator === "sum" && !parts3.length;
+  }
   function treeOf({ nodes, root: root2 }) {
     const rows = [];
     const met = /* @__PURE__ */ new Set();
     const waiting = [[root2, 0]];
     while (waiting.length) {
       const [node, depth] = waiting.pop();
-      const parts2 = [...new Set(nodes[node].arguments)].filter((part) => nodes[part].operator !== "always" && nodes[part].operator !== "text" && nodes[part].operator !== "input");
-      const again = met.has(node) && parts2.length > 0;
+      const parts3 = [...new Set(nodes[node].arguments)].filter((part) => !plain2(nodes[part]));
+      const again = met.has(node) && parts3.length > 0;
       met.add(node);
       rows.push({ node, depth, again });
-      if (!again) waiting.push(...parts2.reverse().map((part) => [part, depth + 1]));
+      if (!again) waiting.push(...parts3.reverse().map((part) => [part, depth + 1]));
     }
     return rows;
   }
 
+  // src/sequence/scheme.ts
+  var Scheme = class {
+    constructor(spec) {
+      this.spec = spec;
+      const { nodes } = spec;
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name)) first.set(name, n);
+        return first.get(name);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
+      nodes.forEach((node, n) => {
+        if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
+      });
+      this.layers = [];
+      for (const node of nodes) {
+        this.layers.push(this.since(node));
+        this.ended.push(node.operator === "looped" || node.kind !== "loop" && node.arguments.some((part) => this.ended[part]));
+      }
+      const layers = [...new Set(this.layers.filter((_, n) => this.has[n]))].sort((a, b) => a - b);
+      this.bands = layers.map((layer) => ({ layer, rows: this.inside(layer) }));
+      this.rows = this.bands.flatMap((band) => band.rows);
+      this.edges = [...this.rows.flatMap((row) => this.into(row)), ...nodes.flatMap((node) => this.again(node))];
+    }
+    spec;
+    bands;
+    edges;
+    /** The nodes with rows, from top to bottom. */
+    rows;
+    has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
+    layers;
+    /** Whether a node is made of what a loop leaves. */
+    ended = [];
+    /** The layer of the weights after which a node is known, from 0; -1: from the embedding on. */
+    layer(number3) {
+      return this.layers[number3];
+    }
+    /** Whether a node is made of what a loop leaves, so that it is known after the last pass. */
+    afterLoop(number3) {
+      return this.ended[number3];
+    }
+    /** Whether a node has a row. */
+    row(number3) {
+      return this.has[number3];
+    }
+    /** The heads of the weights that look where a selector selects, or where that of an aggregate does: layer and head, from 0. */
+    heads(number3) {
+      const selector = this.selector(number3);
+      if (selector === null) return [];
+      const own = this.spec.nodes[selector].heads;
+      return own.length ? own : this.spec.nodes[number3].heads;
+    }
+    /** A selector itself, or that of an aggregate; null of other nodes. */
+    selector(number3) {
+      const node = this.spec.nodes[number3];
+      if (node.kind === "selector") return number3;
+      return node.operator === "aggregate" ? node.arguments[0] : null;
+    }
+    /** The s-ops that a selector compares, as they are written: keys and queries, each once and without constants. */
+    compared(selector) {
+      const { nodes } = this.spec;
+      const [keys2, queries] = [/* @__PURE__ */ new Set(), /* @__PURE__ */ new Set()];
+      const visit = (number3) => {
+        const node = nodes[number3];
+        if (node.operator !== "select") return node.arguments.forEach(visit);
+        const [key, query] = node.arguments;
+        if (nodes[key].operator !== "constant") keys2.add(key);
+        if (nodes[query].operator !== "constant") queries.add(query);
+      };
+      visit(selector);
+      return { keys: [...keys2], queries: [...queries] };
+    }
+    /** The aggregates with rows of a selector. */
+    aggregates(selector) {
+      return this.rows.filter((row) => row !== selector && this.selector(row) === selector);
+    }
+    /** The edges to a row: from the rows that it is made of. */
+    into(to) {
+      const node = this.spec.nodes[to];
+      const from = (numbers, role) => this.behind(numbers).map((number3) => ({ from: number3, to, role }));
+      if (node.kind === "selector") {
+        const { keys: keys2, queries } = this.compared(to);
+        return [...from(keys2, "key"), ...from(queries, "query")];
+      }
+      if (node.operator === "aggregate") return [{ from: node.arguments[0], to, role: "selector" }, ...from([node.arguments[1]], "value")];
+      return from(parts2(node), "part");
+    }
+    /** The edges of a loop: from what a pass makes to what the next one begins with. */
+    again(node) {
+      if (node.operator !== "repeat") return [];
+      return node.states.flatMap((to, n) => this.has[to] ? this.behind([node.nexts[n]]).filter((from) => from !== to).map((from) => ({ from, to, role: "again" })) : []);
+    }
+    /** The rows that nodes stand for: their own, or those of what they are made of; each once. */
+    behind(numbers) {
+      const found = /* @__PURE__ */ new Set();
+      const visit = (number3) => {
+        const row = this.has[number3] ? number3 : this.standsFor[number3];
+        if (row !== null) found.add(row);
+        else parts2(this.spec.nodes[number3]).forEach(visit);
+      };
+      numbers.forEach(visit);
+      return [...found].sort((a, b) => a - b);
+    }
+    /** The cells that a cell is made of: the other end of each edge, and the position there. */
+    sources({ node, at }, { selected: selected3 }) {
+      const selector = this.selector(node);
+      const row = selector === null ? [] : selected3[selector][at];
+      return this.into(node).flatMap((edge) => {
+        if (edge.role !== "key" && edge.role !== "value") return [{ ...edge, at }];
+        return row.flatMap((on, k) => on ? [{ ...edge, at: k }] : []);
+      });
+    }
+    /** All cells that a cell depends on. */
+    upstream(place, evaluated2) {
+      const found = /* @__PURE__ */ new Map();
+      const waiting = [place];
+      for (let here = waiting.pop(); here; here = waiting.pop())
+        for (const { from, at } of this.sources(here, evaluated2)) {
+          const name = `${from}:${at}`;
+          if (found.has(name)) continue;
+          found.set(name, { node: from, at });
+          waiting.push({ node: from, at });
+        }
+      return [...found.values()];
+    }
+    since(node) {
+      if (node.heads.length) return Math.max(...node.heads.map(([layer]) => layer));
+      if (node.operator === "aggregate" && this.spec.nodes[node.arguments[0]].heads.length) return this.layers[node.arguments[0]];
+      return node.since ?? Math.max(-1, ...node.arguments.map((part) => this.layers[part] ?? -1));
+    }
+    /** The rows of a layer: each selector before what it aggregates, anything after what it is made of. */
+    inside(layer) {
+      const here = this.layers.flatMap((own, number3) => own === layer && this.has[number3] ? [number3] : []);
+      const order2 = here.flatMap((number3) => this.spec.nodes[number3].kind === "selector" ? [number3, ...here.filter((each) => this.spec.nodes[each].operator === "aggregate" && this.selector(each) === number3)] : []);
+      return [...order2, ...here.filter((number3) => !order2.includes(number3))];
+    }
+  };
+  function parts2(node) {
+    return node.operator === "looped" ? [node.arguments[1]] : node.arguments;
+  }
+  function kindOf(node, values) {
+    if (node.kind === "selector") return "selector";
+    if (typeof values[0] === "string") return "token";
+    return values.every((value) => typeof value === "boolean") && !node.numeric ? "truth" : "number";
+  }
+  function sizeOf(value) {
+    return typeof value === "string" ? null : Math.abs(nearest(value));
+  }
+
+  // src/sequence/flow.ts
+  var ROW = 36;
+  var HIGH = 26;
+  var HEAD = 36;
+  var LEAST = 26;
+  var MOST5 = 46;
+  var WIDEST = 78;
+  var CHARACTER = 7.4;
+  var DOT = 12;
+  var BARS = 48;
+  var ROLES = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
+  var FlowPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      let y = 0;
+      for (const { layer, rows } of program.scheme.bands) {
+        const button = el(
+          "button",
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
+          el("span", { class: "number" }, String(layer + 1)),
+          program.title(layer)
+        );
+        this.bands.set(layer, button);
+        this.names.append(button);
+        y += HEAD;
+        for (const row of rows) {
+          this.middle.set(row, y + ROW / 2);
+          this.names.append(this.name(row, y));
+          y += ROW;
+        }
+      }
+      this.height = y + 4;
+      this.names.prepend(this.arcs);
+      this.names.style.height = `${this.height}px`;
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
+      this.tape.addEventListener("mouseleave", () => this.light(null));
+      this.tape.addEventListener("click", (event) => {
+        const place = this.under(event);
+        if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
+      });
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `flow-role of-${role}` }, name));
+      this.element = el(
+        "section",
+        { class: "panel flow-panel", "aria-label": "The flow of the computation" },
+        el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
+        this.scroll,
+        this.said,
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+      );
+    }
+    program;
+    store;
+    element;
+    scroll = el("div", { class: "scroll flow" });
+    heading = svg("svg", { class: "flow-positions", "aria-hidden": "true" });
+    names = el("div", { class: "flow-names" });
+    arcs = svg("svg", { class: "flow-arcs", "aria-hidden": "true" });
+    tape = svg("svg", { class: "flow-tape", "aria-hidden": "true" });
+    said = el("p", { class: "flow-said mono" });
+    lines = svg("g", {});
+    marks = svg("g", {});
+    column = svg("rect", { class: "flow-column" });
+    buttons = /* @__PURE__ */ new Map();
+    bands = /* @__PURE__ */ new Map();
+    cells = /* @__PURE__ */ new Map();
+    edges = [];
+    /** The middle of each row, from the top. */
+    middle = /* @__PURE__ */ new Map();
+    height;
+    wide = 0;
+    drawn = null;
+    shown = null;
+    /** Lay out the cells in the width that there is. */
+    measure() {
+      const { names, scroll, program } = this;
+      this.drawn = null;
+      names.style.width = "";
+      const spare = scroll.clientWidth - names.offsetWidth - program.count * MOST5 - 16;
+      if (spare > 0) names.style.width = `${Math.min(names.offsetWidth + spare, 380)}px`;
+      this.drawArcs();
+    }
+    draw(now) {
+      const { program } = this;
+      if (this.drawn !== program.evaluated) this.build();
+      const here = program.place(now);
+      const lit = now.lit;
+      const near2 = /* @__PURE__ */ new Set();
+      for (const { edge, group } of this.edges) {
+        const touches = edge.from === here.node || edge.to === here.node;
+        group.classList.toggle("near", touches);
+        if (touches) near2.add(edge.from).add(edge.to);
+      }
+      const chosen = program.chosen(now);
+      for (const [row, button] of this.buttons) {
+        const classes = { ...program.known(row, now), chosen: row === chosen, lit: row === lit?.node, near: near2.has(row) };
+        for (const [name, on] of Object.entries(classes)) for (const part of [button, this.cells.get(row)]) part.classList.toggle(name, on);
+        set(button, { "aria-pressed": String(row === chosen), tabindex: row === chosen ? 0 : -1 });
+      }
+      const layer = program.layer(now.layer);
+      for (const [number3, button] of this.bands) {
+        button.classList.toggle("chosen", number3 === layer);
+        set(button, { "aria-pressed": String(number3 === layer) });
+      }
+      set(this.column, { x: here.at * this.wide });
+      this.said.textContent = program.because(here);
+      this.scroll.classList.toggle("playing", now.playing);
+      this.trace(here);
+      if (chosen === this.shown) return;
+      this.shown = chosen;
+      this.show(chosen);
+    }
+    /** Bring a row into view, in the panel alone. */
+    show(row) {
+      const { scroll, heading } = this;
+      const [top, bottom] = [this.middle.get(row) - ROW - HEAD / 2, this.middle.get(row) + ROW];
+      const high = scroll.clientHeight - heading.clientHeight;
+      if (top < scroll.scrollTop) scroll.scrollTop = top;
+      else if (bottom > scroll.scrollTop + high) scroll.scrollTop = bottom - high;
+    }
+    name(row, y) {
+      const { program, store } = this;
+      const { name } = program.node(row);
+      const button = el(
+        "button",
+        {
+          type: "button",
+          class: `sop kind-${program.kind(row)}${program.isOutput(row) ? " output" : ""}`,
+          style: `top:${y}px`,
+          "data-node": row,
+          "aria-pressed": "false",
+          title: name,
+          click: () => store.set({ node: row }),
+          mouseenter: () => this.light({ node: row, at: program.place(store.now).at }),
+          mouseleave: () => this.light(null)
+        },
+        ...program.kind(row) === "selector" ? program.tags(row) : [],
+        el("span", { class: "sop-name" }, name)
+      );
+      this.buttons.set(row, button);
+      return button;
+    }
+    /** Draw the cells of all rows. */
+    build() {
+      const { program, height } = this;
+      const { count: count2, scheme } = program;
+      this.drawn = program.evaluated;
+      const room = this.scroll.clientWidth - this.names.offsetWidth - 10;
+      const widest = Math.max(1, ...scheme.rows.flatMap((row) => program.texts(row).map((text) => text.length)));
+      const least = Math.min(WIDEST, Math.max(LEAST, widest * CHARACTER + 8));
+      const wide = Math.max(least, Math.min(Math.max(MOST5, least), Math.floor(room / count2)));
+      this.wide = wide;
+      const width = count2 * wide + 4;
+      set(this.tape, { width, height, viewBox: `0 0 ${width} ${height}` });
+      set(this.heading, { width, height: 20, viewBox: `0 0 ${width} 20` });
+      this.heading.replaceChildren(...Array.from({ length: count2 }, (_, i) => svg("text", { x: (i + 0.5) * wide, y: 14, "text-anchor": "middle" }, String(i))));
+      set(this.column, { y: 0, width: wide, height });
+      for (const row of scheme.rows) {
+        this.cells.set(row, this.row(row));
+        set(this.buttons.get(row), { "aria-label": program.said(row) });
+      }
+      this.tape.replaceChildren(this.column, this.marks, this.lines, ...this.cells.values());
+    }
+    row(row) {
+      const { program, wide } = this;
+      const kind2 = program.kind(row);
+      const group = svg("g", { "data-node": row, class: `flow-cells kind-${kind2}${program.isOutput(row) ? " output" : ""}`, transform: `translate(0 ${this.middle.get(row) - HIGH / 2})` });
+      if (kind2 === "selector") {
+        program.selected(row).forEach((keys2, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.bars(keys2))));
+        return group;
+      }
+      const selector = program.scheme.selector(row);
+      const sizes = program.evaluated.values[row].map(sizeOf);
+      const largest2 = Math.max(...sizes.map((size) => size ?? 0), 1e-9);
+      program.texts(row).forEach((text, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.cell(text, kind2, kind2 === "number" ? sizes[q] / largest2 : 0, selector !== null && !program.selected(selector)[q].includes(true)))));
+      return group;
+    }
+    /** share: how large the value is beside the largest of the row; fallback: whether it is there because nothing is selected. */
+    cell(text, kind2, share, fallback) {
+      const { wide, program } = this;
+      const hue = kind2 === "token" ? program.hue(text) : null;
+      const frame = svg("rect", { class: `frame${hue === null ? "" : ` hue${hue} tinted`}${kind2 === "truth" && text === "T" ? " yes" : ""}${fallback ? " fallback" : ""}`, x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      const tall = Math.round((HIGH - 4) * share);
+      const bar = tall ? svg("rect", { class: "bar", x: 4, y: HIGH - 2 - tall, width: wide - 8, height: tall, rx: 2 }) : null;
+      return [frame, ...bar ? [bar] : [], this.label(text)];
+    }
+    label(text) {
+      const { wide } = this;
+      const tight = text.length * CHARACTER > wide - 6 ? { textLength: wide - 8, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { x: wide / 2, y: HIGH / 2 + 4.5, "text-anchor": "middle", ...tight }, text);
+    }
+    /** A selector's cell: the tape in small, filled where it is selected; of a long tape the number of selected positions. */
+    bars(keys2) {
+      const { wide } = this;
+      const frame = svg("rect", { class: "frame", x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      if (keys2.length > BARS) return [frame, this.label(String(keys2.filter(Boolean).length))];
+      const step = (wide - 9) / keys2.length;
+      const thick = step > 2.5 ? step - 0.8 : step * 0.85;
+      const path = (on) => keys2.flatMap((key, k) => key === on ? [`M${(4.5 + k * step).toFixed(2)} 5h${thick.toFixed(2)}v${HIGH - 10}h${(-thick).toFixed(2)}z`] : []).join("");
+      return [frame, svg("path", { class: "off", d: path(false) }), svg("path", { class: "on", d: path(true) })];
+    }
+    /** The arcs between rows, left of their names. */
+    drawArcs() {
+      const { scheme } = this.program;
+      const { height } = this;
+      const room = parseFloat(getComputedStyle(this.names.querySelector(".sop")).paddingLeft);
+      const x = room - DOT;
+      set(this.arcs, { width: room, height, viewBox: `0 0 ${room} ${height}` });
+      this.edges.length = 0;
+      const length = (edge) => this.middle.get(edge.to) - this.middle.get(edge.from);
+      const farthest = Math.max(...scheme.edges.map((edge) => Math.abs(length(edge))), 1);
+      const shift = { key: -4, query: 4, value: 0, selector: -3, part: 0, again: 0 };
+      for (const edge of [...scheme.edges].sort((a, b) => Math.abs(length(b)) - Math.abs(length(a)))) {
+        const from = this.middle.get(edge.from);
+        const to = this.middle.get(edge.to) + shift[edge.role];
+        const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
+        const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
+        const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
+      }
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
+    }
+    /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
+    trace(here) {
+      const { wide, middle, program } = this;
+      const sources = program.scheme.sources(here, program.evaluated);
+      const direct = new Map(sources.map((source) => [`${source.from}:${source.at}`, source]));
+      const mark2 = (node, at, kind2) => svg("rect", { class: `flow-mark ${kind2}`, x: at * wide, y: middle.get(node) - HIGH / 2 - 2, width: wide, height: HIGH + 4, rx: 7 });
+      this.marks.replaceChildren(
+        ...program.scheme.upstream(here, program.evaluated).filter(({ node, at }) => !direct.has(`${node}:${at}`)).map(({ node, at }) => mark2(node, at, "far")),
+        ...[...direct.values()].map(({ from, at, role }) => mark2(from, at, `of-${role}`)),
+        mark2(here.node, here.at, "here")
+      );
+      this.lines.replaceChildren(
+        ...sources.map(({ from, at, role }) => {
+          const [x0, x1] = [(at + 0.5) * wide, (here.at + 0.5) * wide];
+          const [y0, y1] = [middle.get(from), middle.get(here.node)];
+          if (at !== here.at) {
+            const bend = Math.max(8, (y1 - y0 - HIGH) / 2);
+            return svg("path", { class: `flow-line of-${role}`, d: `M${x0} ${y0 + HIGH / 2 + 2}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1 - HIGH / 2 - 2}` });
+          }
+          const edge = (here.at + 1) * wide;
+          return svg("path", { class: `flow-line of-${role}`, d: `M${edge - 2} ${y0}Q${edge + 3} ${y0} ${edge + 3} ${y0 + 6}V${y1 - 6}Q${edge + 3} ${y1} ${edge - 2} ${y1}` });
+        })
+      );
+    }
+    /** The row and the position under the mouse. */
+    under(event) {
+      const box = this.tape.getBoundingClientRect();
+      const at = Math.floor((event.clientX - box.left) / this.wide);
+      const y = event.clientY - box.top;
+      if (at < 0 || at >= this.program.count) return null;
+      for (const [node, middle] of this.middle) if (Math.abs(y - middle) <= ROW / 2) return { node, at };
+      return null;
+    }
+    light(lit) {
+      const now = this.store.now.lit;
+      if (lit?.node !== now?.node || lit?.at !== now?.at) this.store.set({ lit });
+    }
+    /** Move the focus along the arcs, or from row to row. */
+    key(event) {
+      const { rows } = this.program.scheme;
+      const edges = this.program.scheme.edges.filter(({ role }) => role !== "again");
+      const place = rows.findIndex((row) => this.buttons.get(row) === document.activeElement);
+      if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const here = rows[place];
+      const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
+      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const find = keys2[event.key];
+      if (!find) return;
+      event.preventDefault();
+      const next = rows[find()];
+      if (next === void 0) return;
+      this.buttons.get(next).focus();
+      this.light({ node: next, at: this.program.place(this.store.now).at });
+    }
+  };
+
+  // src/sequence/program.ts
+  var LISTED = 10;
+  var Program = class {
+    /** word: the tokens of the input. */
+    constructor(spec, run2, word) {
+      this.spec = spec;
+      this.run = run2;
+      this.word = word;
+      this.scheme = new Scheme(spec);
+      this.lines = spec.source.trimEnd().split("\n");
+      this.evaluated = this.whole = evaluate(spec, word);
+      this.kinds = spec.nodes.map((node, n) => kindOf(node, this.evaluated.values[n]));
+    }
+    spec;
+    run;
+    word;
+    scheme;
+    /** The lines of its text. */
+    lines;
+    kinds;
+    whole;
+    /** By loop and pass, what every node is if the loop ends after it. */
+    after = /* @__PURE__ */ new Map();
+    /** What every node is, in the chosen pass of a loop. */
+    evaluated;
+    /** The number of positions of the input. */
+    get count() {
+      return this.word.length;
+    }
+    /** The position of the run at which position `at` of the input is. */
+    position(at) {
+      return this.spec.before.length + at;
+    }
+    /** What is computed, in a line. */
+    get about() {
+      const heads = this.scheme.rows.filter((row) => this.kind(row) === "selector").length;
+      const depth = Math.max(0, ...this.spec.nodes.map((node) => node.depth));
+      return `depth ${depth}, ${count(heads, "head")}`;
+    }
+    node(number3) {
+      return this.spec.nodes[number3];
+    }
+    kind(number3) {
+      return this.kinds[number3];
+    }
+    /** The values of a node as the table shows them, blanks visible. */
+    texts(number3) {
+      return (this.evaluated.texts[number3] ?? []).map((text) => text.replaceAll(" ", "␣"));
+    }
+    selected(number3) {
+      return this.evaluated.selected[number3];
+    }
+    /** Whether it is what the program computes. */
+    isOutput(number3) {
+      return this.spec.root === number3;
+    }
+    /** The hue of a text among the tokens; null: it is none of them. */
+    hue(text) {
+      const letter = this.spec.alphabet.indexOf(text);
+      return letter < 0 ? null : letter % 7;
+    }
+    /** A row in words, for screen readers. */
+    said(row) {
+      const { name } = this.node(row);
+      return this.kind(row) === "selector" ? `selector ${name}` : `${name}: ${this.texts(row).join(" ")}`;
+    }
+    /** Why a cell is what it is, in a line. */
+    because({ node: number3, at }) {
+      const node = this.node(number3);
+      const here = `${node.name} at ${at}`;
+      const selector = this.scheme.selector(number3);
+      const text = this.texts(number3)[at];
+      const list = (all) => (all.length > LISTED ? [...all.slice(0, LISTED), "…"] : all).join(", ");
+      if (selector === null) {
+        const parts3 = this.scheme.into(number3).map(({ from }) => `${this.node(from).name} = ${this.texts(from)[at]}`);
+        return parts3.length ? `${here} = ${node.text} = ${text}, where ${list(parts3)}` : `${here} = ${text}`;
+      }
+      const keys2 = this.selected(selector)[at].flatMap((on, k) => on ? [k] : []);
+      const places = list(keys2.map(String));
+      if (node.kind === "selector") {
+        if (node.operator !== "select") return `${here} selects ${places || "nothing"}`;
+        const [key, query] = node.arguments;
+        return `${here} selects ${places || "nothing"}: the positions where ${this.node(key).name} ${node.relation} ${this.texts(query)[at]}`;
+      }
+      const values = node.arguments[1];
+      const { name } = this.node(values);
+      if (!keys2.length) return `${here} = ${text}, the default: ${this.node(selector).name} selects nothing there`;
+      if (keys2.length === 1) return `${here} = ${name} at ${places} = ${text}`;
+      return `${here} = the mean of ${name} at ${places} = the mean of ${list(keys2.map((k) => this.texts(values)[k]))} = ${text}`;
+    }
+    /** The numbers of the heads that compute a selector, in their hues. */
+    tags(row) {
+      return this.scheme.heads(row).map(([layer, head]) => el("b", { class: `tag hue${this.number(layer, head) % 7}` }, `${layer + 1}.${head + 1}`));
+    }
+    /** Where the heads of the selector of a node look, in the chosen pass. */
+    looks(node, { layer: step }) {
+      const steps = this.run.stepsWith(step);
+      return this.scheme.heads(node).map(([layer, head]) => ({
+        label: `${layer + 1}.${head + 1}`,
+        hue: this.number(layer, head) % 7,
+        keys: this.word.map((_, at) => {
+          const weights = this.run.attention(steps[layer], head, this.position(at));
+          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+        })
+      }));
+    }
+    /** The number of a head among those of all layers. */
+    number(layer, head) {
+      return this.run.spec.layers.slice(0, layer).reduce((sum2, { heads }) => sum2 + heads.length, head);
+    }
+    // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
+    /** The layer of a step, from 0; -1: the embedding. */
+    layer(step) {
+      return this.run.layerOf(step);
+    }
+    /** The step of a layer that goes with the chosen step: in the same pass of a loop, otherwise the last. */
+    step(layer, chosen) {
+      return layer < 0 ? -1 : this.run.stepsWith(chosen)[layer];
+    }
+    title(layer) {
+      return layer < 0 ? "input" : this.run.spec.layers[layer].name;
+    }
+    /** See what there is in the pass of a step. */
+    turn({ layer: step }) {
+      const { spec, run: run2, after } = this;
+      const [layer, pass] = run2.spec.steps[step] ?? [-1, 0];
+      const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last]) => first <= layer && layer <= last)];
+      if (loop === void 0) return void (this.evaluated = this.whole);
+      const key = `${loop} ${pass}`;
+      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after.get(key);
+    }
+    /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
+    known(row, { layer: step }) {
+      const { run: run2, scheme } = this;
+      const [own, layer] = [scheme.layer(row), this.layer(step)];
+      const looping = own === layer && (run2.spec.steps[step]?.[1] ?? 0) < run2.passes(layer) && scheme.afterLoop(row);
+      return { unknown: own > layer || looping, fresh: own === layer && !looping };
+    }
+    /** The chosen row: the one that was clicked, otherwise the head of the chosen layer, or the last row that is known there. */
+    chosen({ node, layer }) {
+      if (node !== null && this.scheme.row(node)) return node;
+      const known = this.scheme.bands.filter((band) => band.layer <= this.layer(layer));
+      const rows = (known.at(-1) ?? this.scheme.bands[0]).rows;
+      return rows.find((row) => this.node(row).operator === "aggregate") ?? rows.at(-1);
+    }
+    /** The cell that is looked at: the one under the mouse, otherwise that of the chosen row at the position. */
+    place(now) {
+      const at = Math.max(0, Math.min(this.count - 1, now.i - this.spec.before.length));
+      return now.lit ?? { node: this.chosen(now), at };
+    }
+  };
+
+  // src/sequence/matrix.ts
+  var CELL = 26;
+  var LEAST2 = 19;
+  var GAP = 7;
+  var CHARACTER2 = 7;
+  var LONGEST = [24, 18, 14, 10];
+  var FLAG = 17;
+  var SPACE = 24;
+  var WRITTEN = 16;
+  var Matrices = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+    }
+    program;
+    store;
+    element = el("div", { class: "matrices" });
+    /** By query position, what is marked when it is looked at. */
+    marked = [];
+    cell = CELL;
+    /** The most characters of a label. */
+    longest = LONGEST[0];
+    /** Whether the matrices of heads are below that of the selector. */
+    stacked = false;
+    /** Draw the matrix of the selector of a node, and beside it those of heads, in `room` pixels. */
+    show(node, heads, room) {
+      const { count: count2, scheme } = this.program;
+      const selector = scheme.selector(node);
+      this.marked = Array.from({ length: count2 }, () => []);
+      const own = () => this.margins(selector).left + this.margins(selector).right + 4;
+      const beside = (this.width([this.program.word]) + 2 + SPACE) * heads.length;
+      const together = () => Math.floor((room - own() - beside) / (count2 * (1 + heads.length)));
+      this.cell = CELL;
+      for (this.longest of LONGEST) if (together() >= LEAST2) break;
+      this.stacked = together() < LEAST2;
+      if (this.stacked) this.longest = LONGEST[0];
+      this.cell = Math.min(CELL, this.stacked ? Math.max(LEAST2, Math.floor((room - own()) / count2)) : together());
+      this.element.replaceChildren(this.selector(node, selector), ...heads.map((head) => this.attention(node, selector, head)));
+    }
+    /** Mark the row of a query position. */
+    draw(at) {
+      this.marked.forEach((parts3, q) => {
+        for (const part of parts3) {
+          part.classList.toggle("now", q === at);
+          if (part.hasAttribute("tabindex")) set(part, { tabindex: q === at ? 0 : -1 });
+        }
+      });
+    }
+    selector(node, selector) {
+      const { program, cell } = this;
+      const { count: count2, scheme } = program;
+      const { keys: keys2, queries } = scheme.compared(selector);
+      const results = scheme.aggregates(selector);
+      const values = this.averaged(selector);
+      const { left, asked, given, top } = this.margins(selector);
+      const right = left + count2 * cell + GAP;
+      const bottom = top + count2 * cell + GAP;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, cell / 2], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left - asked * (queries.length + 0.5), top + (q + 0.5) * cell], asked, "token-label")
+      ];
+      keys2.forEach((key, n) => parts3.push(this.text(this.label(key), left - GAP, (n + 1.5) * cell, "end", "label of-key"), ...this.strip(key, left, (n + 1) * cell, "key")));
+      queries.forEach((query, n) => {
+        const x = left - asked * (queries.length - n);
+        const y = top - 12 - FLAG * (queries.length - n - 1);
+        parts3.push(this.text(this.label(query), x + asked, y, "end", "label of-query"), ...this.down(query, x, top, asked, "query"));
+      });
+      results.forEach((result, n) => {
+        const y = top - 12 - FLAG * (results.length - n - 1);
+        const kinds = program.selected(selector).map((row) => row.includes(true) ? "value" : "fallback");
+        parts3.push(this.text(this.label(result, Math.floor((count2 * cell + (n + 1) * given) / CHARACTER2)), right + (n + 1) * given - 2, y, "end", `label of-value${result === node ? " shown" : ""}`), ...this.down(result, right + n * given, top, given, kinds));
+      });
+      values.forEach((value, n) => parts3.push(this.text(this.label(value), left - GAP, bottom + (n + 0.5) * cell, "end", "label of-value"), ...this.strip(value, left, bottom + n * cell, "value")));
+      const rows = program.selected(selector).map((row, q) => {
+        const path = row.flatMap((on, k) => on ? [square(left + k * cell, top + q * cell, cell)] : []).join("");
+        return this.row(node, q, left, top, path, "on", this.saidRow(row), "selector");
+      });
+      const width = right + given * results.length + 2;
+      const height = bottom + values.length * cell + 2;
+      return this.figure("selector", `The selector: row, query position; column, key position`, width, height, left, top, [...parts3, ...rows]);
+    }
+    attention(node, selector, { label: label2, hue, keys: keys2 }) {
+      const { program, cell } = this;
+      const { count: count2 } = program;
+      const left = this.width([program.word]) + 2;
+      const top = this.stacked ? cell + GAP : this.margins(selector).top;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, top - cell / 2 - 3], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left / 2, top + (q + 0.5) * cell], left, "token-label")
+      ];
+      const rows = keys2.map((looked, q) => {
+        const due = program.selected(selector)[q];
+        const empty = !due.includes(true);
+        const share = 1 / looked.length;
+        const path = looked.map((k) => square(left + k * cell, top + q * cell, cell)).join("");
+        const group = this.row(node, q, left, top, path, `share${empty ? " loose" : ""}`, `head ${label2} looks at ${looked.join(", ")}${looked.length > 1 ? `, ${shareText(share)} each` : ""}`, label2);
+        group.querySelector(".share")?.setAttribute("fill-opacity", String(share === 1 ? 1 : 0.12 + 0.5 * share));
+        if (count2 <= WRITTEN) for (const k of looked) group.append(this.text(shareText(share), left + (k + 0.5) * cell, top + (q + 0.5) * cell, "middle", share > 0.55 && !empty ? "written light" : "written"));
+        if (empty) return group;
+        const wrong = due.flatMap((on, k) => on !== looked.includes(k) ? [square(left + k * cell, top + q * cell, cell)] : []);
+        if (wrong.length) group.append(svg("path", { class: "different", d: wrong.join("") }));
+        return group;
+      });
+      const below = this.stacked ? 0 : GAP + this.averaged(selector).length * cell;
+      const figure = this.figure(`attention hue${hue}`, `Head ${label2}: row, where it looks from; column, where it looks`, left + count2 * cell + 2, top + count2 * cell + below + 2, left, top, [...parts3, ...rows]);
+      set(figure, { "data-head": label2 });
+      figure.prepend(el("figcaption", {}, "attention of ", el("b", { class: "tag" }, label2)));
+      return figure;
+    }
+    figure(kind2, said, width, height, left, top, parts3) {
+      const { cell } = this;
+      const { count: count2 } = this.program;
+      const grid = Array.from({ length: count2 + 1 }, (_, n) => `M${left} ${top + n * cell}h${count2 * cell}M${left + n * cell} ${top}v${count2 * cell}`).join("");
+      const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said }, svg("rect", { class: "ground", x: left, y: top, width: count2 * cell, height: count2 * cell }), svg("path", { class: "lines", d: grid }), ...parts3);
+      const caption = kind2 === "selector" ? [el("figcaption", {}, "selector")] : [];
+      return el("figure", { class: `matrix ${kind2}` }, ...caption, el("div", { class: "scroll", tabindex: -1 }, drawing));
+    }
+    /** A row of a matrix: what is filled, and what is pointed at. */
+    row(node, q, left, top, path, kind2, said, of) {
+      const { cell, program, store } = this;
+      const { count: count2 } = program;
+      const light = () => store.set({ lit: { node, at: q } });
+      const frame = svg("rect", {
+        class: "row-frame",
+        x: left,
+        y: top + q * cell,
+        width: count2 * cell,
+        height: cell,
+        tabindex: -1,
+        role: "button",
+        "aria-label": `position ${q}, ${program.word[q]}: ${said}`,
+        "data-row": q,
+        "data-of": of,
+        mouseenter: light,
+        mouseleave: () => store.set({ lit: null }),
+        focus: light,
+        blur: () => store.set({ lit: null }),
+        click: () => store.set({ i: program.position(q), playing: false }),
+        keydown: (event) => this.key(event, of, q)
+      });
+      this.marked[q].push(frame);
+      return svg("g", { class: "matrix-row" }, path ? svg("path", { class: kind2, d: path }) : null, frame);
+    }
+    key(event, of, q) {
+      const next = { ArrowUp: q - 1, ArrowDown: q + 1, Home: 0, End: this.program.count - 1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") this.store.set({ i: this.program.position(q), playing: false });
+      else if (next === void 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      else this.element.querySelector(`[data-of="${of}"][data-row="${next}"]`)?.focus();
+      event.preventDefault();
+    }
+    saidRow(row) {
+      const keys2 = row.flatMap((on, k) => on ? [k] : []);
+      return keys2.length ? `selects ${keys2.join(", ")}` : "selects nothing";
+    }
+    /** What is around the matrix of a selector: the room left of it, of which each column of queries takes `asked`, the columns of results
+     * right of it, each `given` wide, and the room above it. */
+    margins(selector) {
+      const { program, cell } = this;
+      const { keys: keys2, queries } = program.scheme.compared(selector);
+      const results = program.scheme.aggregates(selector);
+      const asked = this.width([...queries.map((query) => program.texts(query)), program.word]);
+      const given = this.width(results.map((result) => program.texts(result)));
+      const wide = (node) => this.label(node).length * CHARACTER2 + GAP;
+      const labels = [...[...keys2, ...this.averaged(selector)].map(wide), ...queries.map((query, n) => wide(query) + asked * (queries.length - n - 1))];
+      const flags = Math.max(queries.length, results.length) * FLAG;
+      return { left: Math.max(asked * (queries.length + 1), ...labels), right: GAP + given * results.length, top: (1 + keys2.length) * cell + flags + GAP, asked, given };
+    }
+    label(node, longest = this.longest) {
+      const { name } = this.program.node(node);
+      return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+    }
+    /** What is averaged where a selector selects, each once and without constants. */
+    averaged(selector) {
+      const { program } = this;
+      const values = program.scheme.aggregates(selector).map((result) => program.node(result).arguments[1]);
+      return [...new Set(values)].filter((value) => program.node(value).operator !== "constant");
+    }
+    width(columns) {
+      return Math.max(this.cell, ...columns.flat().map((text) => Math.min(60, text.length * CHARACTER2 + 6)));
+    }
+    strip(node, x, y, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, k) => [svg("rect", { class: `box of-${kind2}`, x: x + k * cell, y, width: cell, height: cell - 2 }), this.text(text, x + (k + 0.5) * cell, y + cell / 2 - 1, "middle", "", cell - 3)]);
+    }
+    down(node, x, y, wide, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, q) => [svg("rect", { class: `box of-${typeof kind2 === "string" ? kind2 : kind2[q]}`, x, y: y + q * cell, width: wide - 2, height: cell }), this.text(text, x + wide / 2 - 1, y + (q + 0.5) * cell, "middle", "", wide - 4)]);
+    }
+    texts(texts, place, most, kind2) {
+      return texts.map((text, n) => this.text(text, ...place(n), "middle", kind2, most - 3));
+    }
+    text(text, x, y, anchor, kind2, most = Infinity) {
+      const tight = text.length * CHARACTER2 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { class: kind2, x, y: y + 4, "text-anchor": anchor, ...tight }, text);
+    }
+  };
+  function square(x, y, size) {
+    return `M${x + 1} ${y + 1}h${size - 2}v${size - 2}h${2 - size}z`;
+  }
+  function shareText(share) {
+    const text = share.toFixed(2);
+    return share >= 0.995 ? "1" : text === "0.00" ? "~0" : text.slice(1);
+  }
+
+  // src/sequence/sop.ts
+  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var SOpPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      this.matrices = new Matrices(program, store);
+      this.lines = program.lines.map((line) => el("li", {}, el("code", {}, line || " ")));
+      this.text = el("ol", { class: "scroll program-text", tabindex: 0, "aria-label": "The program" }, ...this.lines);
+      this.element = el(
+        "section",
+        { class: "panel sop-panel", "aria-label": "The chosen s-op" },
+        el("h2", {}, "The chosen s-op ", this.title),
+        this.made,
+        this.facts,
+        this.values,
+        this.matrices.element,
+        this.note,
+        this.lines.length ? this.text : null
+      );
+    }
+    program;
+    store;
+    element;
+    title = el("span", { class: "mono sop-title" });
+    facts = el("p", { class: "sop-facts" });
+    made = el("p", { class: "mono sop-text" });
+    values = el("div", { class: "scroll sop-values" });
+    note = el("p", { class: "sop-note" });
+    lines;
+    text;
+    matrices;
+    shown = null;
+    measure() {
+      this.shown = null;
+    }
+    draw(now) {
+      const { program } = this;
+      const chosen = program.chosen(now);
+      if (this.shown?.[0] !== chosen || this.shown[1] !== program.evaluated) {
+        this.shown = [chosen, program.evaluated];
+        this.show(chosen, now);
+      }
+      const at = program.place(now).at;
+      this.matrices.draw(at);
+      for (const cell of this.values.querySelectorAll("td")) cell.classList.toggle("now", Number(cell.dataset["at"]) === at);
+    }
+    show(number3, now) {
+      const { program, store } = this;
+      const node = program.node(number3);
+      const selector = program.scheme.selector(number3);
+      this.title.textContent = node.name;
+      this.made.replaceChildren(...this.definitions(number3).map(([name, text], n) => el("span", {}, ...n ? [el("b", {}, name), ` = ${text}`] : [`= ${text}`])));
+      const layer = program.scheme.layer(number3);
+      const button = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
+      const users = program.scheme.edges.filter(({ from, role }) => from === number3 && role !== "again").map(({ to }) => to);
+      this.facts.replaceChildren(
+        el("span", {}, `${KINDS[program.kind(number3)]}, known ${layer < 0 ? "from the embedding on" : `after layer ${layer + 1}`}`),
+        ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button(row)] : [button(row)]))] : []
+      );
+      this.values.replaceChildren(...selector === null ? [this.table(number3)] : []);
+      const heads = selector === null ? [] : program.looks(number3, now);
+      if (selector === null) this.matrices.element.replaceChildren();
+      else this.matrices.show(number3, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
+      this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
+      this.mark(number3);
+    }
+    /** How a node is made, and the selectors with names that it is made of. */
+    definitions(number3) {
+      const found = /* @__PURE__ */ new Map();
+      const visit = (each, always) => {
+        const { kind: kind2, name, text, box, arguments: parts3 } = this.program.node(each);
+        if (always || kind2 === "selector" && box) found.set(each, [name, text]);
+        if (always || kind2 === "selector") {
+          for (const part of parts3) if (this.program.node(part).kind === "selector") visit(part, false);
+        }
+      };
+      visit(number3, true);
+      return [...found.values()].filter(([name, text]) => name !== text);
+    }
+    /** How the heads of the weights compare with a selector, in words. */
+    compared(selector, heads) {
+      const rows = this.program.selected(selector);
+      if (!heads.length) return ["No head of the weights looks for this selector."];
+      const empty = rows.filter((row) => !row.includes(true)).length;
+      if (empty === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      const verdicts = heads.map(({ label: label2 }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label2} differs in ${count(different[n], "cell")}` : `✓ head ${label2} looks where the selector selects`));
+      const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";
+      return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
+    }
+    /** The values of an s-op below the tokens, and above it those of what it is made of. */
+    table(number3) {
+      const { program, store } = this;
+      const parts3 = program.scheme.into(number3).map(({ from }) => from);
+      const row = (name, texts, kind2) => el("tr", { class: kind2 }, el("th", { scope: "row", class: "mono" }, name), ...texts.map((text, at) => el("td", { class: "mono", "data-at": at, click: () => store.set({ i: program.position(at), playing: false }) }, text)));
+      const rows = parts3.filter((part) => program.texts(part).length).map((part) => row(program.node(part).name, program.texts(part), "part"));
+      return el("table", {}, el("caption", { class: "said" }, `${program.node(number3).name} at every position`), row("input", program.word, "word"), ...rows, row(program.node(number3).name, program.texts(number3), "result"));
+    }
+    /** Mark the lines of the program that a node comes from, and bring them into view. */
+    mark(number3) {
+      const { at } = this.program.node(number3);
+      this.lines.forEach((line, n) => {
+        const text = this.program.lines[n];
+        const here = at !== null && at[0] === n + 1;
+        line.classList.toggle("from", here);
+        if (!here) line.firstElementChild.replaceChildren(text || " ");
+        else {
+          const [start2, end2] = [at[1] - 1, Math.min(text.length, at[1] - 1 + at[2])];
+          line.firstElementChild.replaceChildren(text.slice(0, start2), el("mark", {}, text.slice(start2, end2)), text.slice(end2));
+          this.text.scrollTop = line.offsetTop - this.text.clientHeight / 2;
+        }
+        set(line, { "aria-current": here ? "true" : null });
+      });
+    }
+  };
+
+  // src/sequence/rasp.ts
+  function raspPanel(spec, run2, store) {
+    const fed = Array.from({ length: run2.count }, (_, i) => run2.rows.fed(i));
+    let program;
+    try {
+      program = new Program(spec, run2, fed.slice(spec.before.length, run2.count - spec.after.length));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const refused2 = el("section", { class: "panel", "aria-label": "The flow of the computation" }, el("h2", {}, "The flow of the computation"), el("p", { class: "sop-note" }, error.message));
+      return { element: refused2, measure: () => void 0, draw: () => void 0 };
+    }
+    const [flow, sop] = [new FlowPanel(program, store), new SOpPanel(program, store)];
+    return {
+      element: sop.element,
+      beside: flow.element,
+      measure() {
+        flow.measure();
+        sop.measure();
+      },
+      draw(_i, _layer, now) {
+        program.turn(now);
+        flow.draw(now);
+        sop.draw(now);
+      },
+      pointed: ({ lit }) => lit && { i: program.position(lit.at), heads: program.scheme.heads(lit.node) },
+      subspace: (now) => program.node(program.chosen(now)).subspace
+    };
+  }
+
   // src/sequence/panel.ts
   function sequencePanel(spec, run2, store, _buffers) {
-    return spec.kind === "logic" ? new FormulaPanel(run2, spec, store) : null;
+    if (spec.kind === "logic") return new FormulaPanel(run2, spec, store);
+    return raspPanel(spec, run2, store);
   }
+
+  // src/sequence/soft.ts
+  var [COLDEST, HOTTEST, STEPS] = [-10, 5, 4];
+  var MOST_HEADS = 16;
+  var SoftPanel = class _SoftPanel {
+    constructor(run2, store, decoder) {
+      this.run = run2;
+      this.store = store;
+      this.decoder = decoder;
+      const all = run2.spec.layers.flatMap(({ heads }, layer) => heads.map(({ name, seen }, head) => ({ layer, head, name, seen, label: `${layer + 1}.${head + 1}` })));
+      this.heads = all.map((each, n) => ({ ...each, hue: `hue${n % 7}` })).filter(({ seen }) => seen).slice(0, MOST_HEADS);
+      const inside = el(
+        "div",
+        {},
+        el("p", { class: "meaning" }, "The same weights with softmax in place of hard attention: every query is divided by the temperature τ."),
+        el("div", { class: "soft-slider" }, el("label", { for: "temperature" }, "temperature"), this.slider, this.power),
+        this.verdict,
+        this.limit,
+        el("div", { class: "scroll", tabindex: 0, "aria-label": "The weights of the heads" }, this.grid)
+      );
+      this.element = el("details", { class: "panel soft-panel" }, el("summary", {}, el("h2", {}, "Under softmax ", el("span", { class: "check" }, "the temperature at which an answer flips"))), inside);
+      this.slider.addEventListener("input", () => this.measured());
+      this.element.addEventListener("toggle", () => this.measured());
+      this.grid.addEventListener("click", ({ target }) => {
+        const place = target.closest("[data-position]")?.dataset["position"];
+        if (place !== void 0) store.set({ i: Number(place), playing: false });
+      });
+    }
+    run;
+    store;
+    decoder;
+    element;
+    slider = el("input", { type: "range", min: COLDEST * STEPS, max: HOTTEST * STEPS, step: 1, value: 0, id: "temperature" });
+    power = el("output", { for: "temperature", class: "mono" });
+    verdict = el("p", { class: "soft-verdict", role: "status" });
+    limit = el("p", { class: "meaning" });
+    grid = el("div", { class: "soft-grid", role: "table", "aria-label": "The weights of the heads from this position" });
+    heads;
+    softness = null;
+    found = null;
+    at = 0;
+    /** The panel of a run; null: its weights are not in the page, have loops, or no head that scores differ for. */
+    static of(run2, store, buffers) {
+      const { decoder: spec, labels, loops, layers } = run2.spec;
+      if (!labels || loops.length || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
+      return new _SoftPanel(run2, store, () => decoderOf(spec, buffers));
+    }
+    draw(position) {
+      this.at = Math.min(position, this.run.count - 1);
+      if (this.found && this.element.open) this.drawGrid(this.found);
+    }
+    /** Run the weights at the temperature of the slider. */
+    measured() {
+      if (!this.element.open) return;
+      try {
+        if (!this.softness) {
+          const { run: run2 } = this;
+          const raw = Object.entries(run2.spec.live.shown);
+          const tokens = Array.from({ length: run2.count }, (_, i) => raw.find(([, shown2]) => shown2 === run2.rows.fed(i))?.[0] ?? run2.rows.fed(i));
+          this.softness = new Softness(this.decoder(), tokens);
+          const warmest = this.softness.warmest();
+          if (warmest !== null) this.slider.value = String(Math.max(COLDEST * STEPS, Math.floor(STEPS * Math.log2(warmest))));
+          this.limit.textContent = warmest === null ? "At none of the temperatures tried, down to 2⁻¹⁰, every answer is right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
+        }
+        this.found = this.softness.at(2 ** (Number(this.slider.value) / STEPS));
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        this.verdict.textContent = error.message;
+        return;
+      }
+      this.said(this.found);
+      this.drawGrid(this.found);
+    }
+    said({ answers: answers2, flips, right }) {
+      const power2 = Number(this.slider.value) / STEPS;
+      const all = answers2.length * (answers2[0]?.length ?? 0);
+      this.power.textContent = `τ = 2^${power2} = ${sixDigits(2 ** power2)}`;
+      set(this.slider, { "aria-valuetext": this.power.textContent });
+      this.verdict.className = `soft-verdict ${flips ? "bad" : "good"}`;
+      if (!flips) return this.verdict.replaceChildren(`✓ all ${all} answers are those of hard attention`);
+      const [i, k] = flips;
+      const { name } = this.run.spec.columns[k + 1];
+      const go = el("button", { type: "button", class: "small", click: () => this.store.set({ i, playing: false }) }, `position ${i}`);
+      this.verdict.replaceChildren(`✗ ${all - right} of ${all} answers flip, the first at `, go, ": ", el("b", { class: "mono" }, name), " is ", el("b", { class: "mono" }, answers2[i][k]), " instead of ", el("b", { class: "mono" }, this.softness.hard[i][k]));
+    }
+    drawGrid({ flipped, weights }) {
+      const { run: run2, at, heads } = this;
+      const positions2 = Array.from({ length: run2.count }, (_, j) => j);
+      const header = [el("span", { role: "columnheader", class: "soft-name" }, `from position ${at}`), ...positions2.map((j) => el("span", { role: "columnheader", class: `soft-token${j === at ? " now" : ""}`, "data-position": j }, el("b", { class: "mono" }, run2.rows.fed(j)), el("span", { class: "index" }, String(j))))];
+      const rows = heads.map(({ layer, head, hue, label: label2, name }) => {
+        const own = weights[layer][head][at];
+        const [start2, end2] = run2.look(layer, head, at).sight;
+        const cells2 = positions2.map((j) => {
+          const weight = own && j >= start2 && j < end2 ? own[j - start2] : null;
+          const text = weight === null ? "" : weight >= 0.995 ? "1" : weight < 5e-3 ? "0" : weight.toFixed(2).slice(1);
+          return el("span", { role: "cell", class: "soft-cell mono", "data-position": j, style: weight ? `--weight:${weight.toFixed(3)}` : null, title: weight === null ? "out of sight" : sixDigits(weight) }, text);
+        });
+        return el("div", { role: "row", class: `soft-row ${hue}` }, el("span", { role: "rowheader", class: "soft-name", title: name }, el("b", { class: "tag" }, label2), ` ${name}`), ...cells2);
+      });
+      const verdicts = positions2.map((j) => el("span", { role: "cell", class: `soft-cell ${flipped[j] ? "bad" : "good"}`, "data-position": j, title: flipped[j] ? "an answer flips" : "as under hard attention" }, flipped[j] ? "✗" : "✓"));
+      this.grid.style.setProperty("--positions", String(run2.count));
+      this.grid.replaceChildren(el("div", { role: "row", class: "soft-row" }, ...header), ...rows, el("div", { role: "row", class: "soft-row" }, el("span", { role: "rowheader", class: "soft-name" }, "answers"), ...verdicts));
+    }
+  };
 
   // src/state.ts
   var Store = class {
@@ -5575,7 +6863,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.first = first;
       this.home = home;
       this.plays = plays;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
     }
     last;
     layers;
@@ -5605,6 +6893,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
       next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -5692,13 +6981,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   };
 
   // src/table.ts
-  var ROW = 36;
+  var ROW2 = 36;
   var AROUND = 8;
   var PRINTED = 40;
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST5 = 21;
+  var MOST6 = 21;
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
@@ -5707,12 +6996,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.store = store;
       this.history = history2;
       const name = history2 ? "The chapter's table" : "The table";
+      this.headings = run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history2 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name))
+        ...this.headings
       );
       this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
@@ -5728,6 +7018,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
+    headings;
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
@@ -5747,7 +7038,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const widest = run2.spec.columns.map(({ name }) => Math.max(run2.widest(name), name.length));
       const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
       const sum2 = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const limit = LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const fits = (size2) => LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
       const rest = sum2(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
@@ -5757,7 +7049,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run2.count * ROW}px`;
+      this.body.style.height = `${run2.count * ROW2}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -5766,11 +7058,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
-      const { history: history2 } = this;
+      const { history: history2, run: run2 } = this;
       const all = history2 ? history2.highest - history2.lowest + 1 : 0;
-      const window2 = history2 ? Math.min(all, MOST5, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
+      const window2 = history2 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
+      run2.spec.columns.forEach(({ name, title }, n) => {
+        const text = shortened(name, limit);
+        this.headings[n].textContent = text;
+        set(this.headings[n], { title: text === name ? title : `${name}: ${title}` });
+      });
       if (history2) {
         this.cuts = window2 < all || history2.lowest < 0;
         this.grid.dataset["window"] = String(window2);
@@ -5784,19 +7081,19 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const i = Math.min(position, this.run.count - 1);
       if (i !== this.now) {
         const { lead } = this.run.spec;
-        if (this.now < 0 && lead > 0 && i >= lead) this.scroll.scrollTop = lead * ROW;
+        if (this.now < 0 && lead > 0 && i >= lead) this.scroll.scrollTop = lead * ROW2;
         this.now = i;
         const { scrollTop, clientHeight } = this.scroll;
-        const [top, view2] = [i * ROW, clientHeight - ROW];
-        if (top < scrollTop + ROW) this.scroll.scrollTop = top - ROW;
-        else if (top + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top + 2 * ROW - view2;
+        const [top, view2] = [i * ROW2, clientHeight - ROW2];
+        if (top < scrollTop + ROW2) this.scroll.scrollTop = top - ROW2;
+        else if (top + 2 * ROW2 > scrollTop + view2) this.scroll.scrollTop = top + 2 * ROW2 - view2;
       }
       this.fill();
     }
     fill() {
       const { scrollTop, clientHeight } = this.scroll;
-      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
-      let last = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      let first = Math.max(0, Math.floor(scrollTop / ROW2) - AROUND);
+      let last = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW2) + AROUND);
       if (this.printing) {
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last = Math.min(this.run.count, first + PRINTED);
@@ -5852,7 +7149,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           );
         })
       );
-      row.style.top = `${i * ROW}px`;
+      row.style.top = `${i * ROW2}px`;
       return row;
     }
     /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
@@ -5919,8 +7216,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      const plain2 = run2.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain2(run2, i));
+      const plain3 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain3(run2, i));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -5996,11 +7293,18 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer) => {
+        store.set({ i: position, layer: layer ? run2.stepsWith(store.now.layer)[layer - 1] : -1, playing: false });
+        const place = Math.max(0, runs.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
         el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
@@ -6043,8 +7347,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const { signal } = ended;
     const runs = data.runs.map((spec) => new Run(spec, buffers));
     const last = Math.max(...runs.map((run2) => run2.count)) - 1;
-    const parts2 = runs.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts2.length ? Math.min(...parts2) : null;
+    const parts3 = runs.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts3.length ? Math.min(...parts3) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
     const store = new Store(last, runs[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
@@ -6088,15 +7392,18 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
     const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
-    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
+    const soft = SoftPanel.of(run2, store, buffers);
+    const graph = bits3 ? new CircuitGraph(bits3, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
       graph: graph && graph.element,
       panel: panel && panel.element,
+      beside: panel?.beside ?? null,
+      soft: soft && soft.element,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -6105,27 +7412,33 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       stream: stream.element
     });
     let [width, whole3] = [0, 0];
-    store.subscribe(({ i, layer, raw, playing }) => {
+    let before = { ...store.now };
+    store.subscribe((now) => {
+      const { i, layer, raw, playing, lit } = now;
+      const pointing = lit !== before.lit && ["i", "layer", "raw", "playing", "node"].every((part) => now[part] === before[part]);
+      before = { ...now };
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
         for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
+      strip.draw(i, layer, panel?.pointed?.(now));
+      panel?.draw(i, layer, now);
+      soft?.draw(i);
+      if (pointing) return;
       tape.draw(i, playing);
       rules?.draw(i);
-      strip.draw(i, layer);
       layers.draw(i, layer);
-      stream.draw(i, layer, raw);
+      stream.draw(i, layer, raw, panel?.subspace?.(now));
       graph?.draw(i);
-      panel?.draw(i, layer);
       graph?.follow();
       table2.draw(i);
     });
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
-  function arranged(inside, parts2) {
-    const { title, tape, rules, strip, layers, graph, panel, table: table2, stream } = parts2;
+  function arranged(inside, parts3) {
+    const { title, tape, rules, strip, layers, graph, panel, beside, soft, table: table2, stream } = parts3;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -6133,7 +7446,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, panel, strip, table2, layers, stream];
+      const middle = beside ? [strip, beside, panel] : [panel, strip];
+      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, soft, table2, stream)] : [tape, rules, graph, ...middle, table2, soft, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
@@ -6190,6 +7504,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     find("#help").addEventListener("click", () => mounted.help());
     const box = new Box(recorded, packed, script, (data, buffers) => {
       show(data, buffers);
+      if (broken?.changes.length) find(".notice, .changes-panel").scrollIntoView({ block: "center" });
       const { input } = data.runs[0];
       find(".bar .input b").textContent = input || "(empty)";
       find(".bar .input").title = find(".bar .input").textContent;

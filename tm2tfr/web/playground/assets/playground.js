@@ -190,6 +190,12 @@
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
   }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer2 = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer2 >= 1 && layer2 <= layers.length ? layer2 : null;
+  }
   function words(subspace, value, i2) {
     if (!subspace.labels) return number(value.number, i2);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -480,11 +486,11 @@
     */
     replace(from, to, text) {
       [from, to] = clip(this, from, to);
-      let parts2 = [];
+      let parts3 = [];
       this.decompose(
         0,
         from,
-        parts2,
+        parts3,
         2
         /* Open.To */
       );
@@ -492,18 +498,18 @@
         text.decompose(
           0,
           text.length,
-          parts2,
+          parts3,
           1 | 2
           /* Open.To */
         );
       this.decompose(
         to,
         this.length,
-        parts2,
+        parts3,
         1
         /* Open.From */
       );
-      return TextNode.from(parts2, this.length - (to - from) + text.length);
+      return TextNode.from(parts3, this.length - (to - from) + text.length);
     }
     /**
     Append another document to this one.
@@ -516,9 +522,9 @@
     */
     slice(from, to = this.length) {
       [from, to] = clip(this, from, to);
-      let parts2 = [];
-      this.decompose(from, to, parts2, 0);
-      return TextNode.from(parts2, to - from);
+      let parts3 = [];
+      this.decompose(from, to, parts3, 0);
+      return TextNode.from(parts3, to - from);
     }
     /**
     Test whether this text is equal to another instance.
@@ -1336,17 +1342,17 @@
     Serialize this change set to a JSON-representable value.
     */
     toJSON() {
-      let parts2 = [];
+      let parts3 = [];
       for (let i2 = 0; i2 < this.sections.length; i2 += 2) {
         let len = this.sections[i2], ins = this.sections[i2 + 1];
         if (ins < 0)
-          parts2.push(len);
+          parts3.push(len);
         else if (ins == 0)
-          parts2.push([len]);
+          parts3.push([len]);
         else
-          parts2.push([len].concat(this.inserted[i2 >> 1].toJSON()));
+          parts3.push([len].concat(this.inserted[i2 >> 1].toJSON()));
       }
-      return parts2;
+      return parts3;
     }
     /**
     Create a change set for the given changes, for a document of the
@@ -7554,7 +7560,7 @@
   function blockAt(view2, pos, side) {
     let line = view2.lineBlockAt(pos);
     if (Array.isArray(line.type)) {
-      let best;
+      let best2;
       for (let l of line.type) {
         if (l.from > pos)
           break;
@@ -7562,10 +7568,10 @@
           continue;
         if (l.from < pos && l.to > pos)
           return l;
-        if (!best || l.type == BlockType.Text && (best.type != l.type || (side < 0 ? l.from < pos : l.to > pos)))
-          best = l;
+        if (!best2 || l.type == BlockType.Text && (best2.type != l.type || (side < 0 ? l.from < pos : l.to > pos)))
+          best2 = l;
       }
-      return best || line;
+      return best2 || line;
     }
     return line;
   }
@@ -12389,13 +12395,13 @@
   }
   var currentPlatform = browser.mac ? "mac" : browser.windows ? "win" : browser.linux ? "linux" : "key";
   function normalizeKeyName(name2, platform) {
-    const parts2 = name2.split(/-(?!$)/);
-    let result = parts2[parts2.length - 1];
+    const parts3 = name2.split(/-(?!$)/);
+    let result = parts3[parts3.length - 1];
     if (result == "Space")
       result = " ";
     let alt, ctrl, shift2, meta2;
-    for (let i2 = 0; i2 < parts2.length - 1; ++i2) {
-      const mod = parts2[i2];
+    for (let i2 = 0; i2 < parts3.length - 1; ++i2) {
+      const mod = parts3[i2];
       if (/^(cmd|meta|m)$/i.test(mod))
         meta2 = true;
       else if (/^a(lt)?$/i.test(mod))
@@ -12465,9 +12471,9 @@
     let add2 = (scope, key, command2, preventDefault, stopPropagation) => {
       var _a2, _b;
       let scopeObj = bound[scope] || (bound[scope] = /* @__PURE__ */ Object.create(null));
-      let parts2 = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
-      for (let i2 = 1; i2 < parts2.length; i2++) {
-        let prefix = parts2.slice(0, i2).join(" ");
+      let parts3 = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
+      for (let i2 = 1; i2 < parts3.length; i2++) {
+        let prefix = parts3.slice(0, i2).join(" ");
         checkPrefix(prefix, true);
         if (!scopeObj[prefix])
           scopeObj[prefix] = {
@@ -12483,7 +12489,7 @@
             }]
           };
       }
-      let full = parts2.join(" ");
+      let full = parts3.join(" ");
       checkPrefix(full, false);
       let binding = scopeObj[full] || (scopeObj[full] = {
         preventDefault: false,
@@ -21929,18 +21935,18 @@
         return [];
       let nextStates = this.p.parser.nextStates(this.state);
       if (nextStates.length > 4 << 1 || this.stack.length >= 120) {
-        let best = [];
+        let best2 = [];
         for (let i2 = 0, s; i2 < nextStates.length; i2 += 2) {
           if ((s = nextStates[i2 + 1]) != this.state && this.p.parser.hasAction(s, next))
-            best.push(nextStates[i2], s);
+            best2.push(nextStates[i2], s);
         }
         if (this.stack.length < 120)
-          for (let i2 = 0; best.length < 4 << 1 && i2 < nextStates.length; i2 += 2) {
+          for (let i2 = 0; best2.length < 4 << 1 && i2 < nextStates.length; i2 += 2) {
             let s = nextStates[i2 + 1];
-            if (!best.some((v, i3) => i3 & 1 && v == s))
-              best.push(nextStates[i2], s);
+            if (!best2.some((v, i3) => i3 & 1 && v == s))
+              best2.push(nextStates[i2], s);
           }
-        nextStates = best;
+        nextStates = best2;
       }
       let result = [];
       for (let i2 = 0; i2 < nextStates.length && result.length < 4; i2 += 2) {
@@ -23417,17 +23423,17 @@
     return data[off] | data[off + 1] << 16;
   }
   function findFinished(stacks) {
-    let best = null;
+    let best2 = null;
     for (let stack of stacks) {
       let stopped = stack.p.stoppedAt;
       if ((stack.pos == stack.p.stream.end || stopped != null && stack.pos > stopped) && stack.p.parser.stateFlag(
         stack.state,
         2
         /* StateFlag.Accepting */
-      ) && (!best || best.score < stack.score))
-        best = stack;
+      ) && (!best2 || best2.score < stack.score))
+        best2 = stack;
     }
-    return best;
+    return best2;
   }
   function getSpecializer(spec) {
     if (spec.external) {
@@ -23896,10 +23902,10 @@
   );
 
   // src/playground/editor.ts
-  function range(doc2, line, column2, length) {
+  function range(doc2, line, column3, length) {
     const there = doc2.line(Math.max(1, Math.min(line, doc2.lines)));
-    if (column2 === null) return [there.from, there.to];
-    const from = Math.min(there.from + column2 - 1, there.to);
+    if (column3 === null) return [there.from, there.to];
+    const from = Math.min(there.from + column3 - 1, there.to);
     const word = () => /^(?:[\p{L}\p{N}_-]+|.)/u.exec(there.text.slice(from - there.from))?.[0].length ?? 0;
     return [from, Math.min(from + (length ?? word()), doc2.length)];
   }
@@ -24291,7 +24297,7 @@
     };
   }
   async function bytesOf(stream) {
-    const parts2 = [];
+    const parts3 = [];
     let size = 0;
     const reader = stream.getReader();
     for (; ; ) {
@@ -24302,11 +24308,11 @@
         await reader.cancel();
         throw new RangeError("the link carries more than a source may have");
       }
-      parts2.push(value);
+      parts3.push(value);
     }
     const bytes = new Uint8Array(size);
     let at = 0;
-    for (const part of parts2) {
+    for (const part of parts3) {
       bytes.set(part, at);
       at += part.length;
     }
@@ -24366,8 +24372,8 @@
       }, 700);
     }
     item(found) {
-      const { severity, what, remedy, line, column: column2, fixes } = found;
-      const place = line === null ? null : el("span", { class: "place" }, column2 === null ? `line ${line}` : `${line}:${column2}`);
+      const { severity, what, remedy, line, column: column3, fixes } = found;
+      const place = line === null ? null : el("span", { class: "place" }, column3 === null ? `line ${line}` : `${line}:${column3}`);
       const words2 = [el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[severity] ?? "i"), place, el("span", { class: "what" }, what, remedy ? ": " : "", remedy ? el("span", { class: "remedy" }, remedy) : null)];
       const problem = line === null ? el("span", { class: "problem" }, ...words2) : el("button", { type: "button", class: "problem", click: () => this.go(found) }, ...words2);
       const mending = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.mend(fix) }, fix.label));
@@ -24409,10 +24415,108 @@
     return `${NOUNS[kind2]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
   }
 
+  // src/live/matrix.ts
+  var LinearMap = class {
+    /** The rows that have entries, in order. */
+    rows;
+    starts;
+    columns;
+    values;
+    constructor(matrix) {
+      const rows = [];
+      const starts = [];
+      matrix.rows.forEach((row, n) => {
+        if (row === rows.at(-1)) return;
+        rows.push(row);
+        starts.push(n);
+      });
+      this.rows = Int32Array.from(rows);
+      this.starts = Int32Array.from([...starts, matrix.rows.length]);
+      this.columns = matrix.columns;
+      this.values = matrix.values;
+    }
+    /** Put (matrix · x)[rows] into `sums`; x: (columns,), sums: (rows that have entries,). */
+    into(sums2, x) {
+      const { rows, starts, columns, values } = this;
+      for (let n = 0; n < rows.length; n++) {
+        let sum2 = 0;
+        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
+        sums2[n] = sum2;
+      }
+    }
+    /** Add matrix · x to `target`, which is not x: x (columns,), target (rows,). */
+    addTo(target, x) {
+      const { rows, starts, columns, values } = this;
+      for (let n = 0; n < rows.length; n++) {
+        let sum2 = 0;
+        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
+        target[rows[n]] += sum2;
+      }
+    }
+  };
+  var ColumnsOf = class {
+    starts;
+    rows;
+    values;
+    constructor(matrix) {
+      const many = matrix.columns.length;
+      this.starts = new Int32Array(matrix.width + 1);
+      for (const column3 of matrix.columns) this.starts[column3 + 1]++;
+      for (let n = 0; n < matrix.width; n++) this.starts[n + 1] += this.starts[n];
+      [this.rows, this.values] = [new Int32Array(many), new Float64Array(many)];
+      const next = this.starts.slice();
+      for (let n = 0; n < many; n++) {
+        const at = next[matrix.columns[n]]++;
+        this.rows[at] = matrix.rows[n];
+        this.values[at] = matrix.values[n];
+      }
+    }
+    get length() {
+      return this.starts.length - 1;
+    }
+    /** Add a column to x. */
+    addTo(x, column3) {
+      const end2 = this.starts[column3 + 1];
+      for (let n = this.starts[column3]; n < end2; n++) x[this.rows[n]] += this.values[n];
+    }
+  };
+  function selected(matrix, rows) {
+    const place = new Map(Array.from(rows, (row, n) => [row, n]));
+    const keep2 = Array.from(matrix.rows.keys()).filter((n) => place.has(matrix.rows[n]));
+    return {
+      height: rows.length,
+      width: matrix.width,
+      rows: Int32Array.from(keep2, (n) => place.get(matrix.rows[n])),
+      columns: Int32Array.from(keep2, (n) => matrix.columns[n]),
+      values: Float64Array.from(keep2, (n) => matrix.values[n])
+    };
+  }
+  function vector(matrix) {
+    const found = new Float64Array(matrix.height);
+    matrix.rows.forEach((row, n) => found[row] = matrix.values[n]);
+    return found;
+  }
+
   // src/live/refusals.ts
   var Refused2 = class extends Error {
     name = "Refused";
   };
+  function tooLarge(where, position, what) {
+    return new Refused2(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
+  }
+  function tooSoft(head, position) {
+    return new Refused2(`${head}, position ${thousands(position)}: its scores are too large for float64: use a higher temperature or a wider dtype`);
+  }
+  function beyondTheTable(position) {
+    return new Refused2(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
+  }
+  function layerCalled(decoder, number4) {
+    return `layer ${number4} (${decoder.layers[number4 - 1].name})`;
+  }
+  function firstInfinite(numbers) {
+    for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n])) return n;
+    return -1;
+  }
   function counted(number4, noun) {
     return `${thousands(number4)} ${noun}${number4 === 1 ? "" : "s"}`;
   }
@@ -24439,8 +24543,224 @@
   }
 
   // src/live/attention.ts
+  var MANY = 8;
+  var FIRST_SIZE = 64;
+  var Cache = class {
+    constructor(width) {
+      this.width = width;
+      this.components = new Array(width).fill(null);
+      this.sums = new Float64Array(width);
+    }
+    width;
+    used = 0;
+    size = FIRST_SIZE;
+    /** Of a component that was 0 at every position so far, only this. */
+    zeros = new Float64Array(FIRST_SIZE);
+    components;
+    /** The sum of each component over all positions so far, from the first. */
+    sums;
+    /** Add a vector, (width,), for the next position. */
+    append(vector2) {
+      if (this.used === this.size) this.grow();
+      for (let c = 0; c < this.width; c++) {
+        const value = vector2[c];
+        if (value === 0) continue;
+        (this.components[c] ??= new Float64Array(this.size))[this.used] = value;
+        this.sums[c] += value;
+      }
+      this.used++;
+    }
+    /** Forget all positions. */
+    clear() {
+      this.used = 0;
+      this.components.fill(null);
+      this.sums.fill(0);
+    }
+    /** A component at all positions so far, and zeros after them. */
+    component(c) {
+      return this.components[c] ?? this.zeros;
+    }
+    grow() {
+      const larger = (old) => {
+        const found = new Float64Array(2 * this.size);
+        found.set(old);
+        return found;
+      };
+      this.components.forEach((old, c) => this.components[c] = old && larger(old));
+      this.zeros = new Float64Array(2 * this.size);
+      this.size *= 2;
+    }
+  };
   function inSight(mask, position, length) {
     return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
+  }
+  var AttentionHead = class {
+    /** where: what its layer is called; careful: whether a number can get too large. */
+    constructor(head, where, careful) {
+      this.where = where;
+      this.careful = careful;
+      const keys2 = new Set(head.key.rows);
+      const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
+      [this.name, this.mask, this.soft, this.uniform] = [head.name, head.mask, head.soft, both.length === 0];
+      this.query = new LinearMap(selected(head.query, both));
+      this.key = new LinearMap(selected(head.key, both));
+      this.value = new LinearMap(head.value);
+      this.output = new LinearMap(head.output);
+      this.rows = this.output.rows;
+      this.added = new Float64Array(this.rows.length);
+      [this.keys, this.values] = [new Cache(both.length), new Cache(this.value.rows.length)];
+      this.asked = new Float64Array(both.length);
+      this.taken = new Float64Array(Math.max(both.length, this.value.rows.length));
+      this.mean = new Float64Array(this.value.rows.length);
+      this.carried = new Float64Array(head.value.height);
+    }
+    where;
+    careful;
+    /** The rows of the stream that it adds to. */
+    rows;
+    /** What it adds to them, once it has looked. */
+    added;
+    /** Whether all scores are 0 by construction, so that all positions in sight share the attention. */
+    uniform;
+    mask;
+    soft;
+    query;
+    key;
+    value;
+    output;
+    asked;
+    taken;
+    mean;
+    carried;
+    keys;
+    values;
+    name;
+    scores = new Float64Array(FIRST_SIZE);
+    /** Keep the key and the value of the next position; x: (width,) what the head reads there. */
+    take(x) {
+      this.key.into(this.taken, x);
+      this.keys.append(this.taken);
+      this.value.into(this.taken, x);
+      this.values.append(this.taken);
+    }
+    /** Drop the keys and values so far: those of an earlier pass of a loop. */
+    forget() {
+      this.keys.clear();
+      this.values.clear();
+    }
+    /** Attend from `position`, in a sequence of which `length` positions are taken; x: (width,) what the head reads there.
+     *
+     * Sets `added`. Returns where the head looked, null if it is uniform.
+     */
+    look(x, position, length) {
+      const [start, end2] = inSight(this.mask, position, length);
+      let look = null;
+      if (!this.uniform) {
+        this.query.into(this.asked, x);
+        if (this.scores.length < end2 - start) this.scores = new Float64Array(2 * (end2 - start));
+        const scores = this.scores.subarray(0, end2 - start);
+        this.score(scores, start);
+        if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
+        look = best(scores, start);
+        if (this.soft) look.weights = softmax(scores);
+      }
+      if (look?.weights) this.weigh(look.weights, start);
+      else this.average(look && look.attended, start, end2, length);
+      for (let n = 0; n < this.mean.length; n++) this.carried[this.value.rows[n]] = this.mean[n];
+      this.output.into(this.added, this.carried);
+      return look;
+    }
+    /** Put the scores of the positions from `start` on into `scores`: products are added component by component. */
+    score(scores, start) {
+      const used = this.components();
+      const many = scores.length;
+      const [a, b, c] = used.map((n) => this.asked[n]);
+      const [k, l, m] = used.map((n) => this.keys.component(n));
+      switch (used.length) {
+        case 1:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j];
+          return;
+        case 2:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j] + b * l[j];
+          return;
+        default:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j] + b * l[j] + c * m[j];
+      }
+      for (const component of used.slice(3)) {
+        const [asked, keys2] = [this.asked[component], this.keys.component(component)];
+        for (let n = 0, j = start; n < many; n++, j++) scores[n] += asked * keys2[j];
+      }
+    }
+    /** The components that are not skipped: with finite keys, those that are 0 in a query add 0 to every score. */
+    components() {
+      const all = Array.from(this.asked.keys());
+      if (this.careful || all.length <= MANY) return all;
+      const found = all.filter((n) => this.asked[n] !== 0);
+      return found.length ? found : all.slice(0, 1);
+    }
+    get named() {
+      return `${this.where}, head ${quoted(this.name)}`;
+    }
+    /** Put the sum of the values, each times its weight, into `mean`, from the first position in sight on. */
+    weigh(weights, start) {
+      for (let c = 0; c < this.mean.length; c++) {
+        const component = this.values.component(c);
+        let sum2 = component[start] * weights[0];
+        for (let n = 1; n < weights.length; n++) sum2 += component[start + n] * weights[n];
+        this.mean[c] = sum2;
+      }
+    }
+    /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
+    average(attended, start, end2, length) {
+      const { values, mean: mean2 } = this;
+      const many = attended ? attended.length : end2 - start;
+      const whole3 = start === 0 && end2 === length && many === length;
+      for (let c = 0; c < mean2.length; c++) {
+        const component = values.component(c);
+        let sum2;
+        if (whole3) sum2 = values.sums[c];
+        else if (attended) {
+          sum2 = component[attended[0]];
+          for (let n = 1; n < many; n++) sum2 += component[attended[n]];
+        } else {
+          sum2 = component[start];
+          for (let j = start + 1; j < end2; j++) sum2 += component[j];
+        }
+        mean2[c] = sum2 / many;
+      }
+    }
+  };
+  function best(scores, start) {
+    let first = 0;
+    let count2 = 1;
+    let runner = -1;
+    let most = scores[0];
+    let second = -Infinity;
+    for (let n = 1; n < scores.length; n++) {
+      const score = scores[n];
+      if (score > most) {
+        second = most;
+        runner = first;
+        most = score;
+        first = n;
+        count2 = 1;
+      } else if (score === most) count2++;
+      else if (score > second) {
+        second = score;
+        runner = n;
+      }
+    }
+    const attended = new Int32Array(count2);
+    for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start + n;
+    return { scores, attended, runner: runner < 0 ? -1 : start + runner, weights: null };
+  }
+  function softmax(scores) {
+    let most = -Infinity;
+    for (const score of scores) if (score > most) most = score;
+    const powers = scores.map((score) => Math.exp(score - most));
+    let sum2 = 0;
+    for (const power2 of powers) sum2 += power2;
+    return powers.map((power2) => power2 / sum2);
   }
 
   // src/data.ts
@@ -24496,23 +24816,23 @@
     answer(i2) {
       return this.text(this.answered, i2) ?? "⊥";
     }
-    number(column2, i2) {
-      return this.columns.get(column2).values[i2];
+    number(column3, i2) {
+      return this.columns.get(column3).values[i2];
     }
-    text(column2, i2) {
-      const n = this.columns.get(column2).values[i2];
+    text(column3, i2) {
+      const n = this.columns.get(column3).values[i2];
       return n === 0 ? null : this.texts[n - 1];
     }
     /** A cell as the table writes it. */
-    cell(column2, i2) {
-      const { number: number4, signed } = this.columns.get(column2).heading;
-      if (!number4) return this.text(column2, i2) ?? "⊥";
-      const value = this.number(column2, i2);
+    cell(column3, i2) {
+      const { number: number4, signed } = this.columns.get(column3).heading;
+      if (!number4) return this.text(column3, i2) ?? "⊥";
+      const value = this.number(column3, i2);
       return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
     }
     /** The length of the longest text in a column. */
-    widest(column2) {
-      const { heading: heading2, values } = this.columns.get(column2);
+    widest(column3) {
+      const { heading: heading2, values } = this.columns.get(column3);
       if (heading2.number) {
         let longest2 = 2;
         for (const value of values) longest2 = Math.max(longest2, String(value).length);
@@ -24598,38 +24918,38 @@
       return this.spec.steps.findLast(([each]) => each === layer2)?.[1] ?? 0;
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
-    wrong(column2, i2) {
-      if (!this.spec.divergence || this.free(column2, i2)) return void 0;
-      if (i2 >= this.spec.checked) return column2 === this.spec.columns[0].name ? "⊥" : void 0;
-      const due = this.expected.cell(column2, i2);
-      return due === this.rows.cell(column2, i2) ? void 0 : due;
+    wrong(column3, i2) {
+      if (!this.spec.divergence || this.free(column3, i2)) return void 0;
+      if (i2 >= this.spec.checked) return column3 === this.spec.columns[0].name ? "⊥" : void 0;
+      const due = this.expected.cell(column3, i2);
+      return due === this.rows.cell(column3, i2) ? void 0 : due;
     }
     /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
-    widest(column2) {
-      let longest = this.rows.widest(column2);
+    widest(column3) {
+      let longest = this.rows.widest(column3);
       for (let i2 = this.spec.divergence?.position ?? this.count; i2 < this.count; i2++) {
-        const due = this.wrong(column2, i2);
+        const due = this.wrong(column3, i2);
         if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
       }
       return longest;
     }
     /** Whether a cell was compared with anything. */
-    compared(column2, i2) {
-      return i2 < this.spec.checked && !this.free(column2, i2);
+    compared(column3, i2) {
+      return i2 < this.spec.checked && !this.free(column3, i2);
     }
     /** Whether the reference says nothing of a cell. */
-    free(column2, i2) {
-      return Boolean(this.unspecified.get(column2)?.[i2]);
+    free(column3, i2) {
+      return Boolean(this.unspecified.get(column3)?.[i2]);
     }
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i2) {
       const subspace = this.spec.subspaces[n];
       for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
-        const column2 = this.stages[s].get(n);
-        if (!column2) continue;
-        const number4 = column2.values[i2];
+        const column3 = this.stages[s].get(n);
+        if (!column3) continue;
+        const number4 = column3.values[i2];
         if (!subspace.labels) return { number: number4, coordinates: [number4] };
-        const coordinates = column2.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number4 ? 1 : 0);
+        const coordinates = column3.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number4 ? 1 : 0);
         return { number: number4, coordinates };
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
@@ -24680,7 +25000,7 @@
       entry2 = end2;
       return found;
     };
-    const answers = outputs.length ? outputs.reduce((sum, { labels }) => sum + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
     const tokens = next(width, vocabulary.length);
     const place = next(width, features.length);
     const table2 = positions === null ? null : next(width, positions);
@@ -24692,12 +25012,12 @@
     const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
       const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
         const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name3, mask, query, key, value, output: next(width, values2) };
+        return { name: name3, mask, soft: false, query, key, value, output: next(width, values2) };
       });
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name: name2, heads: own, feedForward, ...norms[n] };
     });
-    const loops = spec.loops.map(({ first, last: last3, times: times3, until }) => ({ first, last: last3, times: times3, until: until ? next(1, width) : null }));
+    const loops = spec.loops.map(({ first, last: last3, times: times4, until }) => ({ first, last: last3, times: times4, until: until ? next(1, width) : null }));
     const names = namesOf(aboutOf(spec, buffers));
     const { bos, stop } = spec;
     return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
@@ -24718,10 +25038,10 @@
   }
   function sums(steps, start, end2) {
     const found = new Int32Array(end2 - start);
-    let sum = 0;
+    let sum2 = 0;
     for (let n = start; n < end2; n++) {
-      sum += steps[n];
-      found[n - start] = sum;
+      sum2 += steps[n];
+      found[n - start] = sum2;
     }
     return found;
   }
@@ -24797,8 +25117,8 @@
     /** What the bit of a net should be, if the check found that it is something else. */
     wrong(net) {
       const { columns } = this.run.spec;
-      const [column2, i2] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
-      return i2 < this.run.count ? this.run.wrong(column2.name, i2) : void 0;
+      const [column3, i2] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
+      return i2 < this.run.count ? this.run.wrong(column3.name, i2) : void 0;
     }
     /** What a gate makes of the bits that its operands have at position i; null if one has none. */
     computed(net, i2) {
@@ -24908,9 +25228,9 @@
     return count2;
   }
   function mean(values) {
-    let sum = 0n;
-    for (const value of values) sum = plus(sum, value);
-    const { over, under } = fraction(sum);
+    let sum2 = 0n;
+    for (const value of values) sum2 = plus(sum2, value);
+    const { over, under } = fraction(sum2);
     return new Fraction(over, under * BigInt(values.length));
   }
   function plus(a, b) {
@@ -25167,7 +25487,7 @@
       case "predicate":
         return satisfied(node, at(first, i2));
       case "sum":
-        return node.arguments.reduce((sum, term, k) => sum + atomOf(node.factors[k]) * BigInt(at(term, i2)), atomOf(node.constant));
+        return node.arguments.reduce((sum2, term, k) => sum2 + atomOf(node.factors[k]) * BigInt(at(term, i2)), atomOf(node.constant));
       default:
         throw new Error(`${node.operator} is not a node of a formula`);
     }
@@ -25214,13 +25534,13 @@
         throw error;
       }
     };
-    const repeated = (n, { states, nexts, times: times3, until, again }) => {
+    const repeated = (n, { states, nexts, times: times4, until, again }) => {
       const seen = /* @__PURE__ */ new Set();
       let number4 = 1;
-      while (number4 !== passes.get(n) && number4 !== times3 && !ends(until === null ? null : done[until])) {
+      while (number4 !== passes.get(n) && number4 !== times4 && !ends(until === null ? null : done[until])) {
         const handed = nexts.map((next) => done[next]);
         const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
-        if (times3 === null && (seen.has(key) || number4 === MOST_PASSES)) {
+        if (times4 === null && (seen.has(key) || number4 === MOST_PASSES)) {
           const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES)} passes are made`;
           throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
         }
@@ -25387,15 +25707,306 @@
     return at < 0 ? columns[-1 - at] : null;
   }
 
+  // src/live/norm.ts
+  var LayerNorm = class {
+    /** where: what the norm is called in refusals. */
+    constructor(norm, where) {
+      this.where = where;
+      [this.gain, this.bias, this.epsilon] = [vector(norm.gain), vector(norm.bias), norm.epsilon];
+    }
+    where;
+    gain;
+    bias;
+    epsilon;
+    /** gain · ((x - μ) / √(σ² + ε)) + bias: x (width,), which stays as it is, → (width,). */
+    of(x, position) {
+      if (!x.length) return x;
+      const centred = new Float64Array(x.length);
+      let sum2 = x[0];
+      for (let n = 1; n < x.length; n++) sum2 += x[n];
+      const mean2 = sum2 / x.length;
+      for (let n = 0; n < x.length; n++) centred[n] = x[n] - mean2;
+      let squares = centred[0] * centred[0];
+      for (let n = 1; n < x.length; n++) squares += centred[n] * centred[n];
+      const root2 = Math.sqrt(squares / x.length + this.epsilon);
+      const here = `${this.where}, position ${thousands(position)}`;
+      if (root2 === 0) throw new Refused2(`${here}: its variance and its epsilon are 0, so that it divides by 0: use an epsilon above 0`);
+      if (!(root2 < Infinity)) throw new Refused2(`${here}: the variance is too large for float64: use smaller weights`);
+      for (let n = 0; n < x.length; n++) centred[n] = this.gain[n] * (centred[n] / root2) + this.bias[n];
+      return centred;
+    }
+  };
+  function read(norm, x, position) {
+    return norm ? norm.of(x, position) : x;
+  }
+
+  // src/live/positions.ts
+  var FEATURES = {
+    "1/(i+1)": (i2) => 1 / (i2 + 1),
+    "1": () => 1,
+    i: (i2) => i2,
+    "i^2": (i2) => i2 * i2,
+    "prime(i)": (i2) => Number(isPrime(i2)),
+    "square(i)": (i2) => Number(Math.round(Math.sqrt(i2)) ** 2 === i2),
+    "power of 2(i)": (i2) => Number(i2 > 0 && (i2 & i2 - 1) === 0),
+    "(-1)^i": (i2) => 1 - 2 * (i2 % 2)
+  };
+  var MODULO = /^i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)$/;
+  function feature(name2) {
+    if (Object.hasOwn(FEATURES, name2)) return FEATURES[name2];
+    const found = MODULO.exec(name2);
+    if (!found) throw new Error(`unknown position feature '${name2}'`);
+    const [modulus, remainder] = [Number(found[1]), Number(found[2])];
+    return (i2) => Number(i2 % modulus === remainder);
+  }
+  function largest(name2, i2) {
+    return name2 === "i" || name2 === "i^2" ? feature(name2)(i2) : 1;
+  }
+  function isPrime(i2) {
+    for (let divisor = 2; divisor * divisor <= i2; divisor++) if (i2 % divisor === 0) return false;
+    return i2 > 1;
+  }
+
   // src/live/overflow.ts
   var MOST_POSITIONS = 2 ** 31;
+  var SAFE = 1e290;
+  function everythingIsFinite(decoder) {
+    if (decoder.loops.length) return false;
+    let x = new Float64Array(decoder.width);
+    const raise = (by) => {
+      const most = new Float64Array(x.length);
+      by.rows.forEach((row, n) => most[row] = Math.max(most[row], Math.abs(by.values[n])));
+      x = sum(x, most);
+    };
+    raise(decoder.tokens);
+    x = sum(x, times2(decoder.place, Float64Array.from(decoder.features, (name2) => largest(name2, MOST_POSITIONS))));
+    if (decoder.table) raise(decoder.table);
+    let fine = small(x);
+    for (const { heads, feedForward, attentionNorm, feedForwardNorm } of decoder.layers) {
+      const [attends, reads2] = normed(attentionNorm, x);
+      const sizes = heads.map((head) => ofHead(head, reads2));
+      fine = fine && attends && sizes.every(([safe]) => safe);
+      for (const [, added] of sizes) x = sum(x, added);
+      if (feedForward) {
+        const [feeds, given2] = normed(feedForwardNorm, x);
+        const [safe, added] = ofFeedForward(feedForward, given2);
+        fine = fine && feeds && safe;
+        x = sum(x, added);
+      }
+      fine = fine && small(x);
+    }
+    const [answers, reads] = normed(decoder.norm, x);
+    return fine && answers && small(sum(times2(decoder.unembedding, reads), column2(decoder.unembeddingBias)));
+  }
+  function normed(norm, x) {
+    if (!norm) return [true, x];
+    const variance = 4 * x.length * x.reduce((most, value) => Math.max(most, value), 0) ** 2;
+    const bound = sum(
+      column2(norm.gain).map((value) => value * Math.sqrt(x.length)),
+      column2(norm.bias)
+    );
+    return [variance < SAFE && small(bound), bound];
+  }
+  function ofHead(head, x) {
+    const [query, key, value] = [times2(head.query, x), times2(head.key, x), times2(head.value, x)];
+    const asked = new Set(head.query.rows);
+    let score = 0;
+    let fine = true;
+    for (const c of new Set(head.key.rows)) {
+      if (!asked.has(c)) continue;
+      score += query[c] * key[c];
+      fine = fine && query[c] < SAFE && key[c] < SAFE;
+    }
+    return [fine && score < SAFE && small(value.map((each) => each * MOST_POSITIONS)), times2(head.output, value)];
+  }
+  function ofFeedForward(layer2, x) {
+    const hidden = sum(times2(layer2.input, x), column2(layer2.inputBias));
+    return [small(hidden), sum(times2(layer2.output, hidden), column2(layer2.outputBias))];
+  }
+  function times2(matrix, x) {
+    const found = new Float64Array(matrix.height);
+    matrix.rows.forEach((row, n) => found[row] += Math.abs(matrix.values[n]) * x[matrix.columns[n]]);
+    return found;
+  }
+  function column2(matrix) {
+    return times2(matrix, Float64Array.of(1));
+  }
+  function sum(a, b) {
+    return a.map((value, n) => value + b[n]);
+  }
+  function small(numbers) {
+    return numbers.every((number4) => number4 < SAFE);
+  }
 
   // src/live/dense.ts
   var ONE = Float64Array.of(1);
+  var Weights = class {
+    constructor(decoder) {
+      this.decoder = decoder;
+      this.careful = !everythingIsFinite(decoder);
+      this.features = decoder.features.map(feature);
+      this.tokens = new ColumnsOf(decoder.tokens);
+      this.place = new LinearMap(decoder.place);
+      this.table = decoder.table && new ColumnsOf(decoder.table);
+      this.layers = decoder.layers.map((_, n) => this.partsOf(n));
+      this.uniform = this.layers.map(({ heads }) => heads.map((head) => head.uniform));
+      this.norm = decoder.norm && new LayerNorm(decoder.norm, "norm before the unembedding");
+      this.unembedding = new LinearMap(decoder.unembedding);
+      this.bias = vector(decoder.unembeddingBias);
+    }
+    decoder;
+    /** By layer and head, whether all its scores are 0 by construction. */
+    uniform;
+    layers;
+    careful;
+    features;
+    tokens;
+    place;
+    table;
+    norm;
+    unembedding;
+    bias;
+    embedded(token3, position) {
+      const x = new Float64Array(this.decoder.width);
+      this.tokens.addTo(x, token3);
+      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
+      if (this.table) {
+        if (position >= this.table.length) throw beyondTheTable(position);
+        this.table.addTo(x, position);
+      }
+      this.check(x, -1, position);
+      return x;
+    }
+    /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
+    attend(n, x, reads, position, length, watch) {
+      const { heads } = this.layers[n];
+      const looks2 = heads.map((head) => head.look(reads, position, length));
+      if (watch) looks2.forEach((look, k) => watch.head(n, k, look));
+      for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]] += added[r];
+    }
+    /** Add to x what the feed-forward part of layer n answers. */
+    feedForward(n, x, position, watch) {
+      const { feedForward: part, feedForwardNorm } = this.layers[n];
+      watch?.stage(n, "attention", x);
+      if (part) {
+        const reads = read(feedForwardNorm, x, position);
+        const hidden = part.inputBias.slice();
+        part.input.addTo(hidden, reads);
+        if (this.careful) this.checkHidden(n, part, hidden, position);
+        for (let u = 0; u < hidden.length; u++) if (!(hidden[u] > 0)) hidden[u] = 0;
+        part.output.addTo(x, hidden);
+        part.outputBias.addTo(x, ONE);
+      }
+      this.check(x, n, position);
+      watch?.stage(n, "feed_forward", x);
+    }
+    /** The logits of a position: (answers,). */
+    answers(x, position) {
+      const logits = this.bias.slice();
+      this.unembedding.addTo(logits, read(this.norm, x, position));
+      const wrong = this.careful ? firstInfinite(logits) : -1;
+      if (wrong >= 0) throw tooLarge("unembedding", position, `the logit of ${quoted(answered(this.decoder)[wrong])}`);
+      return logits;
+    }
+    partsOf(n) {
+      const { heads, feedForward, attentionNorm, feedForwardNorm } = this.decoder.layers[n];
+      const where = layerCalled(this.decoder, n + 1);
+      return {
+        attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
+        heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
+        feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
+        feedForward: feedForward && {
+          input: new LinearMap(feedForward.input),
+          inputBias: vector(feedForward.inputBias),
+          output: new LinearMap(feedForward.output),
+          outputBias: new LinearMap(feedForward.outputBias),
+          writes: Int32Array.from(new Set(feedForward.output.columns)).sort()
+        }
+      };
+    }
+    /** Refuse a stream that is not finite after a layer, from 0; -1: after the embedding. */
+    check(x, after, position) {
+      const wrong = this.careful ? firstInfinite(x) : -1;
+      if (wrong < 0) return;
+      const direction = this.decoder.names.directions[wrong] ?? String(wrong);
+      const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
+      throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
+    }
+    checkHidden(n, { writes }, hidden, position) {
+      const unit = writes.find((u) => !Number.isFinite(hidden[u]));
+      if (unit === void 0) return;
+      const name2 = this.decoder.names.units[n]?.[unit] ?? String(unit);
+      throw tooLarge(layerCalled(this.decoder, n + 1), position, `the sum of hidden unit ${quoted(name2)}`);
+    }
+  };
+  var Whole = class extends Weights {
+    run(tokens, watches) {
+      const streams = Array.from(tokens, (token3, i2) => this.embedded(token3, i2));
+      for (const [i2, watch] of watches) watch.stage(-1, "embedding", streams[i2]);
+      const through = (from, to) => {
+        for (let n = from; n < to; n++) this.layer(n, streams, watches);
+      };
+      let done = 0;
+      for (const loop of this.decoder.loops) {
+        through(done, loop.first - 1);
+        this.repeat(loop, streams, () => through(loop.first - 1, loop.last));
+        done = loop.last;
+      }
+      through(done, this.layers.length);
+      return streams.map((residual, i2) => ({ residual, logits: this.answers(residual, i2) }));
+    }
+    /** Run layer n, from 0, at all positions. */
+    layer(n, streams, watches) {
+      const { heads, attentionNorm } = this.layers[n];
+      if (heads.length) {
+        const reads = streams.map((x, i2) => read(attentionNorm, x, i2));
+        for (const head of heads) head.forget();
+        for (const x of reads) for (const head of heads) head.take(x);
+        streams.forEach((x, i2) => this.attend(n, x, reads[i2], i2, streams.length, watches.get(i2)));
+      }
+      streams.forEach((x, i2) => this.feedForward(n, x, i2, watches.get(i2)));
+    }
+    /** Make the passes of a loop. */
+    repeat({ first, last: last2, times: times4, until }, streams, pass) {
+      const row = until && new LinearMap(until);
+      const ended = (x) => {
+        const found = new Float64Array(1);
+        row.addTo(found, x);
+        return found[0] >= 0.5;
+      };
+      for (let number4 = 1; number4 <= (times4 ?? MOST_PASSES2); number4++) {
+        pass();
+        if (row && streams.every(ended)) return;
+      }
+      if (times4 === null) throw new Refused2(`the loop over ${first === last2 ? `layer ${first}` : `layers ${first} to ${last2}`} until its condition holds everywhere: it has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most, 'repeat 200 until …'`);
+    }
+  };
+  var MOST_PASSES2 = 1e4;
+  function wholeRun(decoder, tokens, watches = /* @__PURE__ */ new Map()) {
+    return new Whole(decoder).run(tokens, watches);
+  }
 
   // src/live/python.ts
+  function plainNumber(value) {
+    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+    return repr(value);
+  }
   function repr(value) {
     return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function sixDigits(value) {
+    return general(value, 6);
+  }
+  function general(value, digits2) {
+    return special(value) ?? pointed(toEven(value, digits2), digits2, true);
+  }
+  function toEven(value, digits2) {
+    const [exact, power2] = value.toExponential(100).split("e");
+    const all = exact.replace(/[-.]/g, "");
+    const tie = all[digits2] === "5" && /^0*$/.test(all.slice(digits2 + 1));
+    if (!tie || Number(all[digits2 - 1]) % 2) return value.toExponential(digits2 - 1);
+    const kept2 = all.slice(0, digits2);
+    return `${value < 0 ? "-" : ""}${kept2[0]}${kept2.slice(1) ? `.${kept2.slice(1)}` : ""}e${power2}`;
   }
   function special(value) {
     if (Object.is(value, -0)) return "-0";
@@ -25417,8 +26028,34 @@
     return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
   }
 
+  // src/live/readout.ts
+  function combination(labels, values) {
+    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+
   // src/broken/cause.ts
   var SLACK = 8 * Number.EPSILON;
+
+  // src/live/generate.ts
+  function prompted(decoder, prompt) {
+    const { vocabulary, bos, positions, outputs } = decoder;
+    const numbers = new Map(vocabulary.map((token3, n) => [token3, n]));
+    const found = prompt.map((token3, i2) => {
+      const number4 = numbers.get(token3);
+      if (number4 !== void 0) return number4;
+      const more = vocabulary.length > 8 ? ", …" : "";
+      throw new Refused2(`token ${i2} of the prompt, ${quoted(token3)}, is not in the vocabulary: use ${vocabulary.slice(0, 8).join(", ")}${more}`);
+    });
+    if (!found.length && bos === null) throw new Refused2("the prompt is empty, and these weights have no BOS to start with: give at least one token");
+    if (bos !== null) found.push(bos);
+    if (positions !== null && found.length > positions) {
+      const longer = outputs.length ? `, or compile the program with --max-length ${prompt.length}` : "";
+      const what = `the prompt has ${counted(prompt.length, "token")}, and these weights have ${counted(positions, "position")}`;
+      throw new Refused2(`${what}: give a shorter one${longer}`);
+    }
+    return found;
+  }
 
   // src/live/worker.ts
   function ordered(order2, worker, progress) {
@@ -25469,21 +26106,23 @@
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
       this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
-      const runs2 = data.runs.map((spec, n) => {
-        const { decoder: right, about } = this.weights[n];
-        return { spec, decoder: this.broken?.current ?? right, right, about };
-      });
       const begun = performance.now();
-      const running = ordered({ runs: runs2, word, text, ends: data.box.tokens && { before: data.box.tokens.before, after: data.box.tokens.after }, maxSteps, gates: gatesOf(data, buffers), sequence: data.sequence }, this.worker(), progress);
-      const finished = running.finished.then(({ runs: runs3, columns }) => {
-        const positions = count(runs3.reduce((sum, run2) => sum + run2.count, 0), "position");
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+      const running = ordered(order2, this.worker(), progress);
+      const finished = running.finished.then(({ runs: runs2, columns }) => {
+        const positions = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
-        const said2 = runs3.map((run2) => (runs3.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
-        return { data: { ...data, runs: runs3, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
+        const said2 = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
       });
       return { finished, stop: () => running.stop() };
     }
   };
+  function orderOf(data, buffers, weights, input) {
+    const { tokens } = data.box;
+    const runs2 = data.runs.map((spec, n) => ({ spec, decoder: weights[n].broken, right: weights[n].decoder, about: weights[n].about }));
+    return { runs: runs2, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
+  }
   function compared(run2) {
     const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
     if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
@@ -25560,31 +26199,31 @@
   function changed(decoder, changes) {
     const copy = structuredClone(decoder);
     const matrices = matricesOf(copy);
-    for (const { path, row, column: column2, value } of changes) put(matrices.get(path), row, column2, value);
+    for (const { path, row, column: column3, value } of changes) put(matrices.get(path), row, column3, value);
     return copy;
   }
-  function entry(matrix, row, column2) {
-    const n = placeOf(matrix, row, column2);
-    return matrix.rows[n] === row && matrix.columns[n] === column2 ? matrix.values[n] : 0;
+  function entry(matrix, row, column3) {
+    const n = placeOf(matrix, row, column3);
+    return matrix.rows[n] === row && matrix.columns[n] === column3 ? matrix.values[n] : 0;
   }
-  function placeOf({ rows, columns }, row, column2) {
+  function placeOf({ rows, columns }, row, column3) {
     let [low, high] = [0, rows.length];
     while (low < high) {
       const middle = low + high >> 1;
-      if (rows[middle] < row || rows[middle] === row && columns[middle] < column2) low = middle + 1;
+      if (rows[middle] < row || rows[middle] === row && columns[middle] < column3) low = middle + 1;
       else high = middle;
     }
     return low;
   }
-  function put(matrix, row, column2, value) {
-    const n = placeOf(matrix, row, column2);
-    const there = matrix.rows[n] === row && matrix.columns[n] === column2;
+  function put(matrix, row, column3, value) {
+    const n = placeOf(matrix, row, column3);
+    const there = matrix.rows[n] === row && matrix.columns[n] === column3;
     const end2 = n + Number(there);
     const own = value === 0 ? [] : [value];
     const spliced = (array, made, middle) => made([...array.subarray(0, n), ...middle, ...array.subarray(end2)]);
     matrix.values = spliced(matrix.values, (numbers) => Float64Array.from(numbers), own);
     matrix.rows = spliced(matrix.rows, (numbers) => Int32Array.from(numbers), own.length ? [row] : []);
-    matrix.columns = spliced(matrix.columns, (numbers) => Int32Array.from(numbers), own.length ? [column2] : []);
+    matrix.columns = spliced(matrix.columns, (numbers) => Int32Array.from(numbers), own.length ? [column3] : []);
   }
   function axesOf(decoder, path) {
     const matrices = matricesOf(decoder);
@@ -25592,8 +26231,8 @@
     if (!matrix) throw new Refused2(unknown(path, [...matrices.keys()]));
     const axis = (noun, size, names = []) => ({ noun, size, names });
     const { height, width } = matrix;
-    const parts2 = path.split(".");
-    const inner = parts2.at(-2) === "feed_forward" ? "hidden unit" : "component";
+    const parts3 = path.split(".");
+    const inner = parts3.at(-2) === "feed_forward" ? "hidden unit" : "component";
     const stream = axis("direction", decoder.width, decoder.names.directions);
     const one = axis("column", 1);
     const answers = () => axis("answer", height, answered(decoder));
@@ -25612,7 +26251,7 @@
       output_bias: () => [stream, one],
       output: () => [stream, axis(inner, width)]
     };
-    const known = (parts2.length === 1 ? outer : inside)[parts2.at(-1)];
+    const known = (parts3.length === 1 ? outer : inside)[parts3.at(-1)];
     return known ? known() : [axis(inner, height), stream];
   }
   var CHANGE = /^\s*([\w.]+)\s*\[(.*)\]\s*=([^=\]]*)$/su;
@@ -25629,8 +26268,8 @@
     if (value === null) throw new Refused2(`${quoted(text)}: ${quoted(match[3].trim())} is not a finite number: write for example -1, 0.5 or 1/2`);
     try {
       const path = pathOf(decoder, match[1], layer2);
-      const [row, column2] = placesOf(axesOf(decoder, path), match[2]);
-      return { path, row, column: column2, value };
+      const [row, column3] = placesOf(axesOf(decoder, path), match[2]);
+      return { path, row, column: column3, value };
     } catch (error) {
       if (error instanceof Refused2) throw new Refused2(`${quoted(text)}: ${error.message}`);
       throw error;
@@ -25640,8 +26279,8 @@
     if (!layer2 || path.startsWith("layers.")) return path;
     const known = matricesOf(decoder);
     const own = `layers.${layer2}.${path}`;
-    const ofHead = `layers.${layer2}.heads.0.${path}`;
-    if (!known.has(own) && decoder.layers[layer2 - 1].heads.length === 1 && known.has(ofHead)) return ofHead;
+    const ofHead2 = `layers.${layer2}.heads.0.${path}`;
+    if (!known.has(own) && decoder.layers[layer2 - 1].heads.length === 1 && known.has(ofHead2)) return ofHead2;
     return known.has(own) || !known.has(path) ? own : path;
   }
   function numberOf(text) {
@@ -25664,9 +26303,9 @@
     const halves = halvesOf(text);
     const errors = [];
     for (const [first, second] of halves)
-      for (const [row, column2] of [[first, second], [second, first]]) {
+      for (const [row, column3] of [[first, second], [second, first]]) {
         try {
-          return [read2(rows, row), read2(columns, column2)];
+          return [read2(rows, row), read2(columns, column3)];
         } catch (error) {
           errors.push(error);
         }
@@ -25720,9 +26359,9 @@
     }
     return row[b.length];
   }
-  function placeNames(decoder, { path, row, column: column2 }) {
+  function placeNames(decoder, { path, row, column: column3 }) {
     const [rows, columns] = axesOf(decoder, path);
-    return [rows.names[row] ?? String(row), columns.names[column2] ?? String(column2)];
+    return [rows.names[row] ?? String(row), columns.names[column3] ?? String(column3)];
   }
   function placeText(decoder, change, layer2 = 0) {
     const own = `layers.${layer2}.`;
@@ -25786,18 +26425,18 @@
   var bytesOf2 = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   async function digestOf(about, tensors) {
     const encoder = new TextEncoder();
-    const parts2 = [encoder.encode(sorted(about))];
-    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare3(a, b))) parts2.push(encoder.encode(`
+    const parts3 = [encoder.encode(sorted(about))];
+    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare3(a, b))) parts3.push(encoder.encode(`
 ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 `), bytes);
     if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
-    const hash = await crypto.subtle.digest("SHA-256", joined(parts2));
+    const hash = await crypto.subtle.digest("SHA-256", joined(parts3));
     return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
-  function joined(parts2) {
-    const found = new Uint8Array(parts2.reduce((sum, { length }) => sum + length, 0));
+  function joined(parts3) {
+    const found = new Uint8Array(parts3.reduce((sum2, { length }) => sum2 + length, 0));
     let at = 0;
-    for (const part of parts2) {
+    for (const part of parts3) {
       found.set(part, at);
       at += part.length;
     }
@@ -25816,16 +26455,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const value = () => {
       const token3 = tokens[at++];
       if (token3 !== "{" && token3 !== "[") return token3;
-      const [close, parts2] = [token3 === "{" ? "}" : "]", []];
+      const [close, parts3] = [token3 === "{" ? "}" : "]", []];
       while (tokens[at] !== close) {
         const key = token3 === "{" ? tokens[at] : "";
         if (key) at += 2;
-        parts2.push([key, value()]);
+        parts3.push([key, value()]);
         if (tokens[at] === ",") at++;
       }
       at++;
-      if (token3 === "[") return `[${parts2.map(([, each]) => each).join(",")}]`;
-      const named = parts2.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
+      if (token3 === "[") return `[${parts3.map(([, each]) => each).join(",")}]`;
+      const named = parts3.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
       return `{${named.sort(([a], [b]) => compare3(a, b)).map(([, each]) => each).join(",")}}`;
     };
     return value();
@@ -25895,8 +26534,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.told();
     }
     /** The value that a weight had. */
-    old({ path, row, column: column2 }) {
-      return entry(matricesOf(this.right).get(path), row, column2);
+    old({ path, row, column: column3 }) {
+      return entry(matricesOf(this.right).get(path), row, column3);
     }
     /** The change of a weight; undefined if it is as it was. */
     changeOf(weight) {
@@ -26007,11 +26646,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (bits2.length === inputs && /^[01]*$/.test(bits2)) return bits2;
     if (encoding) return padded(text);
     if (/^[01]*$/.test(bits2)) throw refused2(`${counted(bits2.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
-    const parts2 = bits2.split(SEPARATORS);
-    if (parts2.length !== buses.length) throw refused2(`${counted(parts2.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const parts3 = bits2.split(SEPARATORS);
+    if (parts3.length !== buses.length) throw refused2(`${counted(parts3.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
     const found = new Array(inputs).fill("0");
     buses.forEach((bus, n) => {
-      const part = parts2[n];
+      const part = parts3[n];
       const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
       const number4 = NUMBER2.exec(part);
       if (!number4) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
@@ -26215,7 +26854,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const told = sourced(meaning, source);
     const lines2 = [[plain(name2 ? `layer ${number4}: ${name2}` : `layer ${number4}`)]];
     if (told) lines2.push([plain(`  ${told}`)]);
-    lines2.push(...normed(decoder, layer2.attentionNorm, "attention", `${path}.attention_norm`, "  "));
+    lines2.push(...normed2(decoder, layer2.attentionNorm, "attention", `${path}.attention_norm`, "  "));
     layer2.heads.forEach((head, k) => {
       const about2 = heads[k];
       const own = `${path}.heads.${k}`;
@@ -26225,7 +26864,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const targets = grouped(`${own}.output`, head.output, "column", directions);
       grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines2.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
     });
-    lines2.push(...normed(decoder, layer2.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
+    lines2.push(...normed2(decoder, layer2.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
     const part = layer2.feedForward;
     if (part) {
       const own = `${path}.feed_forward`;
@@ -26241,9 +26880,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     return lines2;
   }
-  function normed(decoder, norm, before, path, indent) {
+  function normed2(decoder, norm, before, path, indent) {
     if (!norm) return [];
-    const column2 = (name2) => {
+    const column3 = (name2) => {
       const weights = weightsOf2(`${path}.${name2}`, norm[name2]);
       const values = new Set(weights.map(({ value }) => value));
       if (weights.length < norm[name2].height) values.add(0);
@@ -26251,7 +26890,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (values.size === 1) return [head, plain(`${coefficient([...values][0])} everywhere`)];
       return [head, ...form(weights.map((weight) => ({ name: decoder.names.directions[weight.row], weight })))];
     };
-    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column2("gain"), column2("bias")];
+    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column3("gain"), column3("bias")];
   }
   function embeddingListing(decoder) {
     const { directions } = decoder.names;
@@ -26270,7 +26909,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   function unembeddingListing(decoder) {
     const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
     const names = answered(decoder);
-    const lines2 = [...normed(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
+    const lines2 = [...normed2(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
     grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
     return lines2;
   }
@@ -26531,7 +27170,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       }
       this.tape = this.rules[0]?.key === 0 ? null : rows.fed(0);
       this.label = `${at.layer + 1}.${at.head + 1}`;
-      this.number = spec.layers.slice(0, at.layer).reduce((sum, layer2) => sum + layer2.heads.length, at.head);
+      this.number = spec.layers.slice(0, at.layer).reduce((sum2, layer2) => sum2 + layer2.heads.length, at.head);
     }
     run;
     at;
@@ -26999,6 +27638,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
+  var SPREAD = 34;
   var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
@@ -27029,7 +27669,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -27046,6 +27686,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     heads;
     /** Whether every position is there from the beginning, with its answer below it. */
     labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -27055,9 +27697,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
     }
-    draw(position, layer2) {
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer2, pointed2) {
       const { run: run2 } = this;
-      const i2 = Math.min(position, run2.count - 1);
+      const i2 = Math.min(pointed2?.i ?? position, run2.count - 1);
+      this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
       const steps = run2.stepsWith(layer2);
       const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i2));
       const chips = this.layOut(i2, looks2);
@@ -27103,7 +27748,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
         const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
-        if (end(all) <= room) return this.written(all);
+        if (end(all) <= room) return this.written(this.labels ? this.spread(all, i2) : all);
       }
       this.sizes = WIDE2;
       let chips = this.placed([...chosen], i2);
@@ -27134,6 +27779,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         chips = more;
       }
       return this.written(chips);
+    }
+    /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+    spread(chips, i2) {
+      const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+      if (more <= 0) return chips;
+      this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+      return this.placed(chips.map((chip) => chip.i), i2);
     }
     /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
     fold(chosen, i2) {
@@ -27242,7 +27894,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const from = here + (n - (looks2.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer2 ? " chosen" : ""}`,
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer2) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
           "data-head": label,
           "data-from": i2,
           "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
@@ -27318,6 +27970,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/layers.ts
   var MOST_NAMED2 = 12;
+  var MOST_CHARACTERS = 26;
   var Layers = class {
     constructor(run2, store, model = null, broken = null) {
       this.run = run2;
@@ -27331,6 +27984,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -27358,7 +28017,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.cards.forEach((card, n) => {
         mark(card, n - 1 === layer2);
         card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
-        card.wrote.replaceChildren(...this.wrote(steps[n], i2));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i2, card.equations));
       });
       for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
       if (!this.outputs) return;
@@ -27372,15 +28031,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
-      return { card, button: button2, heads: el("ul"), wrote };
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     /** What is read off the stream after the last layer. */
     answers() {
       const wrote = el("p", { class: "wrote" });
       const button2 = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
-      return { card, button: button2, heads: el("ul"), wrote };
+      const number4 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number4, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number4 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
     button(number4, name2, step) {
       const click = () => this.store.set({ layer: step() });
@@ -27396,16 +28057,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const called = `layer ${l + 1}`;
       const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
       const equations = this.equations(l);
+      const source = run2.spec.labels ? [...new Set(layer2.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer2.source;
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, layer2.source)),
-        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer2.meaning),
+        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+        equations.size ? null : el("p", { class: "meaning" }, layer2.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, weights.button),
+        el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
         weights.element
       );
-      return { card, button: button2, heads, wrote };
+      return { card, button: button2, heads, wrote, equations };
     }
     /** What is read off the stream after the last layer. */
     unembedding(broken) {
@@ -27418,19 +28080,18 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.weights.push(card);
       return card;
     }
-    /** The equations of the variables that a layer writes, where it has none of its own. */
+    /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      if (!model || run2.spec.layers[l].equation) return [];
-      const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
-      return written.map(({ name: name2, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name2), ` = ${formula}`));
+      const written = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written.map(({ name: name2, formula }) => [name2, formula.startsWith(`${name2} = `) ? formula.slice(name2.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
       return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
     }
     heads(l, step, i2) {
-      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
+      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum2, layer2) => sum2 + layer2.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
         const look = this.run.look(step, k, i2);
         const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
@@ -27459,12 +28120,26 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         );
       });
     }
-    wrote(step, i2) {
+    wrote(step, i2, equations) {
       const { run: run2 } = this;
+      if (equations.size) return this.computed(step, i2, equations);
       const changed2 = run2.spec.subspaces.flatMap(
         (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
+    }
+    /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+    computed(step, i2, equations) {
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i2)];
+        if (formula === void 0 && !changed2) return [];
+        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i2), i2);
+        const text = shortened(whole3, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
+        const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
+        return el("span", { class: `computed${changed2 ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+      });
     }
     /** The outputs at a position, each with the result of the comparison. */
     answered(i2) {
@@ -27553,6 +28228,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
         "raw numbers"
       );
+      this.list.classList.toggle("named", run2.spec.labels);
       this.element = el(
         "section",
         { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -27567,7 +28243,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     list = el("ul", { class: "stream" });
     choice;
     raw;
-    draw(position, layer2, raw) {
+    /** held: the subspace to mark, of what is chosen elsewhere. */
+    draw(position, layer2, raw, held = null) {
       const { run: run2 } = this;
       const i2 = Math.min(position, run2.count - 1);
       this.choice.value = String(Math.min(layer2, run2.steps - 1));
@@ -27582,7 +28259,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           return [
             el(
               "li",
-              { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
+              { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i2)),
@@ -27630,8 +28307,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
   function table(caption, headings, rows, typeset) {
-    const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
-    const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
+    const filled = headings.map((_, column3) => rows.some((row) => row[column3] !== ""));
+    const kept2 = (cells) => cells.filter((_, column3) => filled[column3]);
     const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
     const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
@@ -27639,12 +28316,26 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/picture.ts
   var Picture = class extends Graph {
-    constructor({ name: name2, graph }, buffers, redraw) {
-      super(name2, graph, buffers, redraw);
-      set(this.scroll, { "aria-label": `The ${name2}` });
+    constructor(run2, spec, buffers, redraw) {
+      super(spec.name, spec.graph, buffers, redraw);
+      this.run = run2;
+      this.spec = spec;
+      set(this.scroll, { "aria-label": `The ${spec.name}` });
     }
-    /** It shows the same at every position. */
-    draw() {
+    run;
+    spec;
+    draw(position) {
+      const { marks: marks2, name: name2 } = this.spec;
+      const column3 = marks2 && this.run.spec.columns.find((each) => each.name === marks2.column);
+      if (!column3) return;
+      const node = (i2) => i2 < 0 ? marks2.start : marks2.nodes[this.run.rows.cell(column3.name, i2)];
+      const [before, now] = [node(position - 1), node(position)];
+      this.unmark("now");
+      this.nodes.get(now ?? "")?.classList.add("now");
+      for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
+      const said2 = `${column3.name} ${this.run.rows.cell(column3.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      this.caption.textContent = said2;
+      set(this.scroll, { "aria-label": `The ${name2}: ${said2}` });
     }
   };
 
@@ -27864,8 +28555,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if ("key" in score) return { key: [score.key], query: [] };
     if ("query" in score) return { key: [], query: [score.query] };
     if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
-    const parts2 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
-    return { key: parts2.flatMap(({ key }) => key), query: parts2.flatMap(({ query }) => query) };
+    const parts3 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts3.flatMap(({ key }) => key), query: parts3.flatMap(({ query }) => query) };
   }
 
   // src/sequence/formula.ts
@@ -27890,7 +28581,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
       this.grid.addEventListener("click", (event) => this.clicked(event));
       this.grid.addEventListener("keydown", (event) => this.pressed(event));
-      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun}` }, el("h2", {}, `The ${spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun} at every position` }, el("h2", {}, `The ${spec.automaton ? "levels" : spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
     }
     run;
     spec;
@@ -27909,8 +28600,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     lit = [];
     row = 0;
     followed = -1;
-    /** Keep the chosen column in view when the width has changed. */
+    /** Give the tree what room the positions leave, at least two fifths, and keep the chosen column in view. */
     measure() {
+      const room = this.scroll.clientWidth - 2;
+      const positions = this.columns.reduce((sum2, column3) => sum2 + column3.offsetWidth, 0);
+      this.grid.style.setProperty("--tree", `${Math.max(Math.floor(0.42 * room), room - positions)}px`);
       this.followed = -1;
     }
     draw(position, layer2) {
@@ -27924,8 +28618,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const heads = outside ? [] : nodes[node].heads.map((place) => this.looked(place, p + before.length));
       for (const { hue, attended } of heads.slice(0, 1))
         for (const j of attended.length > FAR ? [] : attended) {
-          const column2 = this.columns[j - before.length];
-          if (column2) this.add(column2, `seen ${hue}`);
+          const column3 = this.columns[j - before.length];
+          if (column3) this.add(column3, `seen ${hue}`);
         }
       this.why.replaceChildren(...outside ? this.ends(position) : this.said(node, p, words2, heads));
       this.follow(p);
@@ -27944,7 +28638,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       );
       this.labels.push(label);
       this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
-      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2 }, label, ...this.cells.at(-1));
+      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2, "data-node": node }, label, ...this.cells.at(-1));
     }
     cell(node, { kind: kind2 }, row, p) {
       const text = this.found.texts[node][p];
@@ -28042,8 +28736,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     follow(p) {
       if (p === this.followed) return;
       this.followed = p;
-      const [column2, label] = [this.columns[p], this.labels[0]];
-      const [left, right] = [column2.offsetLeft - label.offsetWidth, column2.offsetLeft + column2.offsetWidth];
+      const [column3, label] = [this.columns[p], this.labels[0]];
+      const [left, right] = [column3.offsetLeft - label.offsetWidth, column3.offsetLeft + column3.offsetWidth];
       const { scrollLeft, clientWidth } = this.scroll;
       if (left < scrollLeft) this.scroll.scrollLeft = left;
       else if (right > scrollLeft + clientWidth) this.scroll.scrollLeft = right - clientWidth;
@@ -28082,25 +28776,1151 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
     }
   };
+  function plain2({ operator: operator2, arguments: parts3 }) {
+    return operator2 === "always" || operator2 === "text" || operator2 === "input" || operator2 === "sum" && !parts3.length;
+  }
   function treeOf({ nodes, root: root2 }) {
     const rows = [];
     const met = /* @__PURE__ */ new Set();
     const waiting = [[root2, 0]];
     while (waiting.length) {
       const [node, depth] = waiting.pop();
-      const parts2 = [...new Set(nodes[node].arguments)].filter((part) => nodes[part].operator !== "always" && nodes[part].operator !== "text" && nodes[part].operator !== "input");
-      const again = met.has(node) && parts2.length > 0;
+      const parts3 = [...new Set(nodes[node].arguments)].filter((part) => !plain2(nodes[part]));
+      const again = met.has(node) && parts3.length > 0;
       met.add(node);
       rows.push({ node, depth, again });
-      if (!again) waiting.push(...parts2.reverse().map((part) => [part, depth + 1]));
+      if (!again) waiting.push(...parts3.reverse().map((part) => [part, depth + 1]));
     }
     return rows;
   }
 
+  // src/sequence/scheme.ts
+  var Scheme = class {
+    constructor(spec) {
+      this.spec = spec;
+      const { nodes } = spec;
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name: name2 }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name2)) first.set(name2, n);
+        return first.get(name2);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
+      nodes.forEach((node, n) => {
+        if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
+      });
+      this.layers = [];
+      for (const node of nodes) {
+        this.layers.push(this.since(node));
+        this.ended.push(node.operator === "looped" || node.kind !== "loop" && node.arguments.some((part) => this.ended[part]));
+      }
+      const layers = [...new Set(this.layers.filter((_, n) => this.has[n]))].sort((a, b) => a - b);
+      this.bands = layers.map((layer2) => ({ layer: layer2, rows: this.inside(layer2) }));
+      this.rows = this.bands.flatMap((band) => band.rows);
+      this.edges = [...this.rows.flatMap((row) => this.into(row)), ...nodes.flatMap((node) => this.again(node))];
+    }
+    spec;
+    bands;
+    edges;
+    /** The nodes with rows, from top to bottom. */
+    rows;
+    has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
+    layers;
+    /** Whether a node is made of what a loop leaves. */
+    ended = [];
+    /** The layer of the weights after which a node is known, from 0; -1: from the embedding on. */
+    layer(number4) {
+      return this.layers[number4];
+    }
+    /** Whether a node is made of what a loop leaves, so that it is known after the last pass. */
+    afterLoop(number4) {
+      return this.ended[number4];
+    }
+    /** Whether a node has a row. */
+    row(number4) {
+      return this.has[number4];
+    }
+    /** The heads of the weights that look where a selector selects, or where that of an aggregate does: layer and head, from 0. */
+    heads(number4) {
+      const selector = this.selector(number4);
+      if (selector === null) return [];
+      const own = this.spec.nodes[selector].heads;
+      return own.length ? own : this.spec.nodes[number4].heads;
+    }
+    /** A selector itself, or that of an aggregate; null of other nodes. */
+    selector(number4) {
+      const node = this.spec.nodes[number4];
+      if (node.kind === "selector") return number4;
+      return node.operator === "aggregate" ? node.arguments[0] : null;
+    }
+    /** The s-ops that a selector compares, as they are written: keys and queries, each once and without constants. */
+    compared(selector) {
+      const { nodes } = this.spec;
+      const [keys2, queries] = [/* @__PURE__ */ new Set(), /* @__PURE__ */ new Set()];
+      const visit = (number4) => {
+        const node = nodes[number4];
+        if (node.operator !== "select") return node.arguments.forEach(visit);
+        const [key, query] = node.arguments;
+        if (nodes[key].operator !== "constant") keys2.add(key);
+        if (nodes[query].operator !== "constant") queries.add(query);
+      };
+      visit(selector);
+      return { keys: [...keys2], queries: [...queries] };
+    }
+    /** The aggregates with rows of a selector. */
+    aggregates(selector) {
+      return this.rows.filter((row) => row !== selector && this.selector(row) === selector);
+    }
+    /** The edges to a row: from the rows that it is made of. */
+    into(to) {
+      const node = this.spec.nodes[to];
+      const from = (numbers, role) => this.behind(numbers).map((number4) => ({ from: number4, to, role }));
+      if (node.kind === "selector") {
+        const { keys: keys2, queries } = this.compared(to);
+        return [...from(keys2, "key"), ...from(queries, "query")];
+      }
+      if (node.operator === "aggregate") return [{ from: node.arguments[0], to, role: "selector" }, ...from([node.arguments[1]], "value")];
+      return from(parts2(node), "part");
+    }
+    /** The edges of a loop: from what a pass makes to what the next one begins with. */
+    again(node) {
+      if (node.operator !== "repeat") return [];
+      return node.states.flatMap((to, n) => this.has[to] ? this.behind([node.nexts[n]]).filter((from) => from !== to).map((from) => ({ from, to, role: "again" })) : []);
+    }
+    /** The rows that nodes stand for: their own, or those of what they are made of; each once. */
+    behind(numbers) {
+      const found = /* @__PURE__ */ new Set();
+      const visit = (number4) => {
+        const row = this.has[number4] ? number4 : this.standsFor[number4];
+        if (row !== null) found.add(row);
+        else parts2(this.spec.nodes[number4]).forEach(visit);
+      };
+      numbers.forEach(visit);
+      return [...found].sort((a, b) => a - b);
+    }
+    /** The cells that a cell is made of: the other end of each edge, and the position there. */
+    sources({ node, at }, { selected: selected3 }) {
+      const selector = this.selector(node);
+      const row = selector === null ? [] : selected3[selector][at];
+      return this.into(node).flatMap((edge) => {
+        if (edge.role !== "key" && edge.role !== "value") return [{ ...edge, at }];
+        return row.flatMap((on, k) => on ? [{ ...edge, at: k }] : []);
+      });
+    }
+    /** All cells that a cell depends on. */
+    upstream(place, evaluated) {
+      const found = /* @__PURE__ */ new Map();
+      const waiting = [place];
+      for (let here = waiting.pop(); here; here = waiting.pop())
+        for (const { from, at } of this.sources(here, evaluated)) {
+          const name2 = `${from}:${at}`;
+          if (found.has(name2)) continue;
+          found.set(name2, { node: from, at });
+          waiting.push({ node: from, at });
+        }
+      return [...found.values()];
+    }
+    since(node) {
+      if (node.heads.length) return Math.max(...node.heads.map(([layer2]) => layer2));
+      if (node.operator === "aggregate" && this.spec.nodes[node.arguments[0]].heads.length) return this.layers[node.arguments[0]];
+      return node.since ?? Math.max(-1, ...node.arguments.map((part) => this.layers[part] ?? -1));
+    }
+    /** The rows of a layer: each selector before what it aggregates, anything after what it is made of. */
+    inside(layer2) {
+      const here = this.layers.flatMap((own, number4) => own === layer2 && this.has[number4] ? [number4] : []);
+      const order2 = here.flatMap((number4) => this.spec.nodes[number4].kind === "selector" ? [number4, ...here.filter((each) => this.spec.nodes[each].operator === "aggregate" && this.selector(each) === number4)] : []);
+      return [...order2, ...here.filter((number4) => !order2.includes(number4))];
+    }
+  };
+  function parts2(node) {
+    return node.operator === "looped" ? [node.arguments[1]] : node.arguments;
+  }
+  function kindOf(node, values) {
+    if (node.kind === "selector") return "selector";
+    if (typeof values[0] === "string") return "token";
+    return values.every((value) => typeof value === "boolean") && !node.numeric ? "truth" : "number";
+  }
+  function sizeOf(value) {
+    return typeof value === "string" ? null : Math.abs(nearest(value));
+  }
+
+  // src/sequence/flow.ts
+  var ROW = 36;
+  var HIGH = 26;
+  var HEAD = 36;
+  var LEAST = 26;
+  var MOST6 = 46;
+  var WIDEST = 78;
+  var CHARACTER = 7.4;
+  var DOT = 12;
+  var BARS = 48;
+  var ROLES = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
+  var FlowPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      let y = 0;
+      for (const { layer: layer2, rows } of program.scheme.bands) {
+        const button2 = el(
+          "button",
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
+          el("span", { class: "number" }, String(layer2 + 1)),
+          program.title(layer2)
+        );
+        this.bands.set(layer2, button2);
+        this.names.append(button2);
+        y += HEAD;
+        for (const row of rows) {
+          this.middle.set(row, y + ROW / 2);
+          this.names.append(this.name(row, y));
+          y += ROW;
+        }
+      }
+      this.height = y + 4;
+      this.names.prepend(this.arcs);
+      this.names.style.height = `${this.height}px`;
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
+      this.tape.addEventListener("mouseleave", () => this.light(null));
+      this.tape.addEventListener("click", (event) => {
+        const place = this.under(event);
+        if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
+      });
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `flow-role of-${role}` }, name2));
+      this.element = el(
+        "section",
+        { class: "panel flow-panel", "aria-label": "The flow of the computation" },
+        el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
+        this.scroll,
+        this.said,
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+      );
+    }
+    program;
+    store;
+    element;
+    scroll = el("div", { class: "scroll flow" });
+    heading = svg("svg", { class: "flow-positions", "aria-hidden": "true" });
+    names = el("div", { class: "flow-names" });
+    arcs = svg("svg", { class: "flow-arcs", "aria-hidden": "true" });
+    tape = svg("svg", { class: "flow-tape", "aria-hidden": "true" });
+    said = el("p", { class: "flow-said mono" });
+    lines = svg("g", {});
+    marks = svg("g", {});
+    column = svg("rect", { class: "flow-column" });
+    buttons = /* @__PURE__ */ new Map();
+    bands = /* @__PURE__ */ new Map();
+    cells = /* @__PURE__ */ new Map();
+    edges = [];
+    /** The middle of each row, from the top. */
+    middle = /* @__PURE__ */ new Map();
+    height;
+    wide = 0;
+    drawn = null;
+    shown = null;
+    /** Lay out the cells in the width that there is. */
+    measure() {
+      const { names, scroll, program } = this;
+      this.drawn = null;
+      names.style.width = "";
+      const spare = scroll.clientWidth - names.offsetWidth - program.count * MOST6 - 16;
+      if (spare > 0) names.style.width = `${Math.min(names.offsetWidth + spare, 380)}px`;
+      this.drawArcs();
+    }
+    draw(now) {
+      const { program } = this;
+      if (this.drawn !== program.evaluated) this.build();
+      const here = program.place(now);
+      const lit = now.lit;
+      const near2 = /* @__PURE__ */ new Set();
+      for (const { edge, group } of this.edges) {
+        const touches = edge.from === here.node || edge.to === here.node;
+        group.classList.toggle("near", touches);
+        if (touches) near2.add(edge.from).add(edge.to);
+      }
+      const chosen = program.chosen(now);
+      for (const [row, button2] of this.buttons) {
+        const classes = { ...program.known(row, now), chosen: row === chosen, lit: row === lit?.node, near: near2.has(row) };
+        for (const [name2, on] of Object.entries(classes)) for (const part of [button2, this.cells.get(row)]) part.classList.toggle(name2, on);
+        set(button2, { "aria-pressed": String(row === chosen), tabindex: row === chosen ? 0 : -1 });
+      }
+      const layer2 = program.layer(now.layer);
+      for (const [number4, button2] of this.bands) {
+        button2.classList.toggle("chosen", number4 === layer2);
+        set(button2, { "aria-pressed": String(number4 === layer2) });
+      }
+      set(this.column, { x: here.at * this.wide });
+      this.said.textContent = program.because(here);
+      this.scroll.classList.toggle("playing", now.playing);
+      this.trace(here);
+      if (chosen === this.shown) return;
+      this.shown = chosen;
+      this.show(chosen);
+    }
+    /** Bring a row into view, in the panel alone. */
+    show(row) {
+      const { scroll, heading: heading2 } = this;
+      const [top2, bottom] = [this.middle.get(row) - ROW - HEAD / 2, this.middle.get(row) + ROW];
+      const high = scroll.clientHeight - heading2.clientHeight;
+      if (top2 < scroll.scrollTop) scroll.scrollTop = top2;
+      else if (bottom > scroll.scrollTop + high) scroll.scrollTop = bottom - high;
+    }
+    name(row, y) {
+      const { program, store } = this;
+      const { name: name2 } = program.node(row);
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: `sop kind-${program.kind(row)}${program.isOutput(row) ? " output" : ""}`,
+          style: `top:${y}px`,
+          "data-node": row,
+          "aria-pressed": "false",
+          title: name2,
+          click: () => store.set({ node: row }),
+          mouseenter: () => this.light({ node: row, at: program.place(store.now).at }),
+          mouseleave: () => this.light(null)
+        },
+        ...program.kind(row) === "selector" ? program.tags(row) : [],
+        el("span", { class: "sop-name" }, name2)
+      );
+      this.buttons.set(row, button2);
+      return button2;
+    }
+    /** Draw the cells of all rows. */
+    build() {
+      const { program, height } = this;
+      const { count: count2, scheme } = program;
+      this.drawn = program.evaluated;
+      const room = this.scroll.clientWidth - this.names.offsetWidth - 10;
+      const widest = Math.max(1, ...scheme.rows.flatMap((row) => program.texts(row).map((text) => text.length)));
+      const least = Math.min(WIDEST, Math.max(LEAST, widest * CHARACTER + 8));
+      const wide = Math.max(least, Math.min(Math.max(MOST6, least), Math.floor(room / count2)));
+      this.wide = wide;
+      const width = count2 * wide + 4;
+      set(this.tape, { width, height, viewBox: `0 0 ${width} ${height}` });
+      set(this.heading, { width, height: 20, viewBox: `0 0 ${width} 20` });
+      this.heading.replaceChildren(...Array.from({ length: count2 }, (_, i2) => svg("text", { x: (i2 + 0.5) * wide, y: 14, "text-anchor": "middle" }, String(i2))));
+      set(this.column, { y: 0, width: wide, height });
+      for (const row of scheme.rows) {
+        this.cells.set(row, this.row(row));
+        set(this.buttons.get(row), { "aria-label": program.said(row) });
+      }
+      this.tape.replaceChildren(this.column, this.marks, this.lines, ...this.cells.values());
+    }
+    row(row) {
+      const { program, wide } = this;
+      const kind2 = program.kind(row);
+      const group = svg("g", { "data-node": row, class: `flow-cells kind-${kind2}${program.isOutput(row) ? " output" : ""}`, transform: `translate(0 ${this.middle.get(row) - HIGH / 2})` });
+      if (kind2 === "selector") {
+        program.selected(row).forEach((keys2, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.bars(keys2))));
+        return group;
+      }
+      const selector = program.scheme.selector(row);
+      const sizes = program.evaluated.values[row].map(sizeOf);
+      const largest2 = Math.max(...sizes.map((size) => size ?? 0), 1e-9);
+      program.texts(row).forEach((text, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.cell(text, kind2, kind2 === "number" ? sizes[q] / largest2 : 0, selector !== null && !program.selected(selector)[q].includes(true)))));
+      return group;
+    }
+    /** share: how large the value is beside the largest of the row; fallback: whether it is there because nothing is selected. */
+    cell(text, kind2, share, fallback) {
+      const { wide, program } = this;
+      const hue = kind2 === "token" ? program.hue(text) : null;
+      const frame = svg("rect", { class: `frame${hue === null ? "" : ` hue${hue} tinted`}${kind2 === "truth" && text === "T" ? " yes" : ""}${fallback ? " fallback" : ""}`, x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      const tall = Math.round((HIGH - 4) * share);
+      const bar = tall ? svg("rect", { class: "bar", x: 4, y: HIGH - 2 - tall, width: wide - 8, height: tall, rx: 2 }) : null;
+      return [frame, ...bar ? [bar] : [], this.label(text)];
+    }
+    label(text) {
+      const { wide } = this;
+      const tight = text.length * CHARACTER > wide - 6 ? { textLength: wide - 8, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { x: wide / 2, y: HIGH / 2 + 4.5, "text-anchor": "middle", ...tight }, text);
+    }
+    /** A selector's cell: the tape in small, filled where it is selected; of a long tape the number of selected positions. */
+    bars(keys2) {
+      const { wide } = this;
+      const frame = svg("rect", { class: "frame", x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      if (keys2.length > BARS) return [frame, this.label(String(keys2.filter(Boolean).length))];
+      const step = (wide - 9) / keys2.length;
+      const thick = step > 2.5 ? step - 0.8 : step * 0.85;
+      const path = (on) => keys2.flatMap((key, k) => key === on ? [`M${(4.5 + k * step).toFixed(2)} 5h${thick.toFixed(2)}v${HIGH - 10}h${(-thick).toFixed(2)}z`] : []).join("");
+      return [frame, svg("path", { class: "off", d: path(false) }), svg("path", { class: "on", d: path(true) })];
+    }
+    /** The arcs between rows, left of their names. */
+    drawArcs() {
+      const { scheme } = this.program;
+      const { height } = this;
+      const room = parseFloat(getComputedStyle(this.names.querySelector(".sop")).paddingLeft);
+      const x = room - DOT;
+      set(this.arcs, { width: room, height, viewBox: `0 0 ${room} ${height}` });
+      this.edges.length = 0;
+      const length = (edge) => this.middle.get(edge.to) - this.middle.get(edge.from);
+      const farthest = Math.max(...scheme.edges.map((edge) => Math.abs(length(edge))), 1);
+      const shift2 = { key: -4, query: 4, value: 0, selector: -3, part: 0, again: 0 };
+      for (const edge of [...scheme.edges].sort((a, b) => Math.abs(length(b)) - Math.abs(length(a)))) {
+        const from = this.middle.get(edge.from);
+        const to = this.middle.get(edge.to) + shift2[edge.role];
+        const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
+        const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
+        const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
+      }
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
+    }
+    /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
+    trace(here) {
+      const { wide, middle, program } = this;
+      const sources = program.scheme.sources(here, program.evaluated);
+      const direct = new Map(sources.map((source) => [`${source.from}:${source.at}`, source]));
+      const mark2 = (node, at, kind2) => svg("rect", { class: `flow-mark ${kind2}`, x: at * wide, y: middle.get(node) - HIGH / 2 - 2, width: wide, height: HIGH + 4, rx: 7 });
+      this.marks.replaceChildren(
+        ...program.scheme.upstream(here, program.evaluated).filter(({ node, at }) => !direct.has(`${node}:${at}`)).map(({ node, at }) => mark2(node, at, "far")),
+        ...[...direct.values()].map(({ from, at, role }) => mark2(from, at, `of-${role}`)),
+        mark2(here.node, here.at, "here")
+      );
+      this.lines.replaceChildren(
+        ...sources.map(({ from, at, role }) => {
+          const [x0, x1] = [(at + 0.5) * wide, (here.at + 0.5) * wide];
+          const [y0, y1] = [middle.get(from), middle.get(here.node)];
+          if (at !== here.at) {
+            const bend = Math.max(8, (y1 - y0 - HIGH) / 2);
+            return svg("path", { class: `flow-line of-${role}`, d: `M${x0} ${y0 + HIGH / 2 + 2}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1 - HIGH / 2 - 2}` });
+          }
+          const edge = (here.at + 1) * wide;
+          return svg("path", { class: `flow-line of-${role}`, d: `M${edge - 2} ${y0}Q${edge + 3} ${y0} ${edge + 3} ${y0 + 6}V${y1 - 6}Q${edge + 3} ${y1} ${edge - 2} ${y1}` });
+        })
+      );
+    }
+    /** The row and the position under the mouse. */
+    under(event) {
+      const box = this.tape.getBoundingClientRect();
+      const at = Math.floor((event.clientX - box.left) / this.wide);
+      const y = event.clientY - box.top;
+      if (at < 0 || at >= this.program.count) return null;
+      for (const [node, middle] of this.middle) if (Math.abs(y - middle) <= ROW / 2) return { node, at };
+      return null;
+    }
+    light(lit) {
+      const now = this.store.now.lit;
+      if (lit?.node !== now?.node || lit?.at !== now?.at) this.store.set({ lit });
+    }
+    /** Move the focus along the arcs, or from row to row. */
+    key(event) {
+      const { rows } = this.program.scheme;
+      const edges = this.program.scheme.edges.filter(({ role }) => role !== "again");
+      const place = rows.findIndex((row) => this.buttons.get(row) === document.activeElement);
+      if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const here = rows[place];
+      const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
+      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const find2 = keys2[event.key];
+      if (!find2) return;
+      event.preventDefault();
+      const next = rows[find2()];
+      if (next === void 0) return;
+      this.buttons.get(next).focus();
+      this.light({ node: next, at: this.program.place(this.store.now).at });
+    }
+  };
+
+  // src/sequence/program.ts
+  var LISTED = 10;
+  var Program = class {
+    /** word: the tokens of the input. */
+    constructor(spec, run2, word) {
+      this.spec = spec;
+      this.run = run2;
+      this.word = word;
+      this.scheme = new Scheme(spec);
+      this.lines = spec.source.trimEnd().split("\n");
+      this.evaluated = this.whole = evaluate(spec, word);
+      this.kinds = spec.nodes.map((node, n) => kindOf(node, this.evaluated.values[n]));
+    }
+    spec;
+    run;
+    word;
+    scheme;
+    /** The lines of its text. */
+    lines;
+    kinds;
+    whole;
+    /** By loop and pass, what every node is if the loop ends after it. */
+    after = /* @__PURE__ */ new Map();
+    /** What every node is, in the chosen pass of a loop. */
+    evaluated;
+    /** The number of positions of the input. */
+    get count() {
+      return this.word.length;
+    }
+    /** The position of the run at which position `at` of the input is. */
+    position(at) {
+      return this.spec.before.length + at;
+    }
+    /** What is computed, in a line. */
+    get about() {
+      const heads = this.scheme.rows.filter((row) => this.kind(row) === "selector").length;
+      const depth = Math.max(0, ...this.spec.nodes.map((node) => node.depth));
+      return `depth ${depth}, ${count(heads, "head")}`;
+    }
+    node(number4) {
+      return this.spec.nodes[number4];
+    }
+    kind(number4) {
+      return this.kinds[number4];
+    }
+    /** The values of a node as the table shows them, blanks visible. */
+    texts(number4) {
+      return (this.evaluated.texts[number4] ?? []).map((text) => text.replaceAll(" ", "␣"));
+    }
+    selected(number4) {
+      return this.evaluated.selected[number4];
+    }
+    /** Whether it is what the program computes. */
+    isOutput(number4) {
+      return this.spec.root === number4;
+    }
+    /** The hue of a text among the tokens; null: it is none of them. */
+    hue(text) {
+      const letter = this.spec.alphabet.indexOf(text);
+      return letter < 0 ? null : letter % 7;
+    }
+    /** A row in words, for screen readers. */
+    said(row) {
+      const { name: name2 } = this.node(row);
+      return this.kind(row) === "selector" ? `selector ${name2}` : `${name2}: ${this.texts(row).join(" ")}`;
+    }
+    /** Why a cell is what it is, in a line. */
+    because({ node: number4, at }) {
+      const node = this.node(number4);
+      const here = `${node.name} at ${at}`;
+      const selector = this.scheme.selector(number4);
+      const text = this.texts(number4)[at];
+      const list = (all) => (all.length > LISTED ? [...all.slice(0, LISTED), "…"] : all).join(", ");
+      if (selector === null) {
+        const parts3 = this.scheme.into(number4).map(({ from }) => `${this.node(from).name} = ${this.texts(from)[at]}`);
+        return parts3.length ? `${here} = ${node.text} = ${text}, where ${list(parts3)}` : `${here} = ${text}`;
+      }
+      const keys2 = this.selected(selector)[at].flatMap((on, k) => on ? [k] : []);
+      const places = list(keys2.map(String));
+      if (node.kind === "selector") {
+        if (node.operator !== "select") return `${here} selects ${places || "nothing"}`;
+        const [key, query] = node.arguments;
+        return `${here} selects ${places || "nothing"}: the positions where ${this.node(key).name} ${node.relation} ${this.texts(query)[at]}`;
+      }
+      const values = node.arguments[1];
+      const { name: name2 } = this.node(values);
+      if (!keys2.length) return `${here} = ${text}, the default: ${this.node(selector).name} selects nothing there`;
+      if (keys2.length === 1) return `${here} = ${name2} at ${places} = ${text}`;
+      return `${here} = the mean of ${name2} at ${places} = the mean of ${list(keys2.map((k) => this.texts(values)[k]))} = ${text}`;
+    }
+    /** The numbers of the heads that compute a selector, in their hues. */
+    tags(row) {
+      return this.scheme.heads(row).map(([layer2, head]) => el("b", { class: `tag hue${this.number(layer2, head) % 7}` }, `${layer2 + 1}.${head + 1}`));
+    }
+    /** Where the heads of the selector of a node look, in the chosen pass. */
+    looks(node, { layer: step }) {
+      const steps = this.run.stepsWith(step);
+      return this.scheme.heads(node).map(([layer2, head]) => ({
+        label: `${layer2 + 1}.${head + 1}`,
+        hue: this.number(layer2, head) % 7,
+        keys: this.word.map((_, at) => {
+          const weights = this.run.attention(steps[layer2], head, this.position(at));
+          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+        })
+      }));
+    }
+    /** The number of a head among those of all layers. */
+    number(layer2, head) {
+      return this.run.spec.layers.slice(0, layer2).reduce((sum2, { heads }) => sum2 + heads.length, head);
+    }
+    // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
+    /** The layer of a step, from 0; -1: the embedding. */
+    layer(step) {
+      return this.run.layerOf(step);
+    }
+    /** The step of a layer that goes with the chosen step: in the same pass of a loop, otherwise the last. */
+    step(layer2, chosen) {
+      return layer2 < 0 ? -1 : this.run.stepsWith(chosen)[layer2];
+    }
+    title(layer2) {
+      return layer2 < 0 ? "input" : this.run.spec.layers[layer2].name;
+    }
+    /** See what there is in the pass of a step. */
+    turn({ layer: step }) {
+      const { spec, run: run2, after } = this;
+      const [layer2, pass] = run2.spec.steps[step] ?? [-1, 0];
+      const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last2]) => first <= layer2 && layer2 <= last2)];
+      if (loop === void 0) return void (this.evaluated = this.whole);
+      const key = `${loop} ${pass}`;
+      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after.get(key);
+    }
+    /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
+    known(row, { layer: step }) {
+      const { run: run2, scheme } = this;
+      const [own, layer2] = [scheme.layer(row), this.layer(step)];
+      const looping = own === layer2 && (run2.spec.steps[step]?.[1] ?? 0) < run2.passes(layer2) && scheme.afterLoop(row);
+      return { unknown: own > layer2 || looping, fresh: own === layer2 && !looping };
+    }
+    /** The chosen row: the one that was clicked, otherwise the head of the chosen layer, or the last row that is known there. */
+    chosen({ node, layer: layer2 }) {
+      if (node !== null && this.scheme.row(node)) return node;
+      const known = this.scheme.bands.filter((band) => band.layer <= this.layer(layer2));
+      const rows = (known.at(-1) ?? this.scheme.bands[0]).rows;
+      return rows.find((row) => this.node(row).operator === "aggregate") ?? rows.at(-1);
+    }
+    /** The cell that is looked at: the one under the mouse, otherwise that of the chosen row at the position. */
+    place(now) {
+      const at = Math.max(0, Math.min(this.count - 1, now.i - this.spec.before.length));
+      return now.lit ?? { node: this.chosen(now), at };
+    }
+  };
+
+  // src/sequence/matrix.ts
+  var CELL = 26;
+  var LEAST2 = 19;
+  var GAP = 7;
+  var CHARACTER2 = 7;
+  var LONGEST3 = [24, 18, 14, 10];
+  var FLAG = 17;
+  var SPACE = 24;
+  var WRITTEN = 16;
+  var Matrices = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+    }
+    program;
+    store;
+    element = el("div", { class: "matrices" });
+    /** By query position, what is marked when it is looked at. */
+    marked = [];
+    cell = CELL;
+    /** The most characters of a label. */
+    longest = LONGEST3[0];
+    /** Whether the matrices of heads are below that of the selector. */
+    stacked = false;
+    /** Draw the matrix of the selector of a node, and beside it those of heads, in `room` pixels. */
+    show(node, heads, room) {
+      const { count: count2, scheme } = this.program;
+      const selector = scheme.selector(node);
+      this.marked = Array.from({ length: count2 }, () => []);
+      const own = () => this.margins(selector).left + this.margins(selector).right + 4;
+      const beside = (this.width([this.program.word]) + 2 + SPACE) * heads.length;
+      const together = () => Math.floor((room - own() - beside) / (count2 * (1 + heads.length)));
+      this.cell = CELL;
+      for (this.longest of LONGEST3) if (together() >= LEAST2) break;
+      this.stacked = together() < LEAST2;
+      if (this.stacked) this.longest = LONGEST3[0];
+      this.cell = Math.min(CELL, this.stacked ? Math.max(LEAST2, Math.floor((room - own()) / count2)) : together());
+      this.element.replaceChildren(this.selector(node, selector), ...heads.map((head) => this.attention(node, selector, head)));
+    }
+    /** Mark the row of a query position. */
+    draw(at) {
+      this.marked.forEach((parts3, q) => {
+        for (const part of parts3) {
+          part.classList.toggle("now", q === at);
+          if (part.hasAttribute("tabindex")) set(part, { tabindex: q === at ? 0 : -1 });
+        }
+      });
+    }
+    selector(node, selector) {
+      const { program, cell } = this;
+      const { count: count2, scheme } = program;
+      const { keys: keys2, queries } = scheme.compared(selector);
+      const results = scheme.aggregates(selector);
+      const values = this.averaged(selector);
+      const { left, asked, given: given2, top: top2 } = this.margins(selector);
+      const right = left + count2 * cell + GAP;
+      const bottom = top2 + count2 * cell + GAP;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, cell / 2], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left - asked * (queries.length + 0.5), top2 + (q + 0.5) * cell], asked, "token-label")
+      ];
+      keys2.forEach((key, n) => parts3.push(this.text(this.label(key), left - GAP, (n + 1.5) * cell, "end", "label of-key"), ...this.strip(key, left, (n + 1) * cell, "key")));
+      queries.forEach((query, n) => {
+        const x = left - asked * (queries.length - n);
+        const y = top2 - 12 - FLAG * (queries.length - n - 1);
+        parts3.push(this.text(this.label(query), x + asked, y, "end", "label of-query"), ...this.down(query, x, top2, asked, "query"));
+      });
+      results.forEach((result, n) => {
+        const y = top2 - 12 - FLAG * (results.length - n - 1);
+        const kinds = program.selected(selector).map((row) => row.includes(true) ? "value" : "fallback");
+        parts3.push(this.text(this.label(result, Math.floor((count2 * cell + (n + 1) * given2) / CHARACTER2)), right + (n + 1) * given2 - 2, y, "end", `label of-value${result === node ? " shown" : ""}`), ...this.down(result, right + n * given2, top2, given2, kinds));
+      });
+      values.forEach((value, n) => parts3.push(this.text(this.label(value), left - GAP, bottom + (n + 0.5) * cell, "end", "label of-value"), ...this.strip(value, left, bottom + n * cell, "value")));
+      const rows = program.selected(selector).map((row, q) => {
+        const path = row.flatMap((on, k) => on ? [square(left + k * cell, top2 + q * cell, cell)] : []).join("");
+        return this.row(node, q, left, top2, path, "on", this.saidRow(row), "selector");
+      });
+      const width = right + given2 * results.length + 2;
+      const height = bottom + values.length * cell + 2;
+      return this.figure("selector", `The selector: row, query position; column, key position`, width, height, left, top2, [...parts3, ...rows]);
+    }
+    attention(node, selector, { label, hue, keys: keys2 }) {
+      const { program, cell } = this;
+      const { count: count2 } = program;
+      const left = this.width([program.word]) + 2;
+      const top2 = this.stacked ? cell + GAP : this.margins(selector).top;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, top2 - cell / 2 - 3], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left / 2, top2 + (q + 0.5) * cell], left, "token-label")
+      ];
+      const rows = keys2.map((looked, q) => {
+        const due = program.selected(selector)[q];
+        const empty2 = !due.includes(true);
+        const share = 1 / looked.length;
+        const path = looked.map((k) => square(left + k * cell, top2 + q * cell, cell)).join("");
+        const group = this.row(node, q, left, top2, path, `share${empty2 ? " loose" : ""}`, `head ${label} looks at ${looked.join(", ")}${looked.length > 1 ? `, ${shareText(share)} each` : ""}`, label);
+        group.querySelector(".share")?.setAttribute("fill-opacity", String(share === 1 ? 1 : 0.12 + 0.5 * share));
+        if (count2 <= WRITTEN) for (const k of looked) group.append(this.text(shareText(share), left + (k + 0.5) * cell, top2 + (q + 0.5) * cell, "middle", share > 0.55 && !empty2 ? "written light" : "written"));
+        if (empty2) return group;
+        const wrong = due.flatMap((on, k) => on !== looked.includes(k) ? [square(left + k * cell, top2 + q * cell, cell)] : []);
+        if (wrong.length) group.append(svg("path", { class: "different", d: wrong.join("") }));
+        return group;
+      });
+      const below = this.stacked ? 0 : GAP + this.averaged(selector).length * cell;
+      const figure = this.figure(`attention hue${hue}`, `Head ${label}: row, where it looks from; column, where it looks`, left + count2 * cell + 2, top2 + count2 * cell + below + 2, left, top2, [...parts3, ...rows]);
+      set(figure, { "data-head": label });
+      figure.prepend(el("figcaption", {}, "attention of ", el("b", { class: "tag" }, label)));
+      return figure;
+    }
+    figure(kind2, said2, width, height, left, top2, parts3) {
+      const { cell } = this;
+      const { count: count2 } = this.program;
+      const grid = Array.from({ length: count2 + 1 }, (_, n) => `M${left} ${top2 + n * cell}h${count2 * cell}M${left + n * cell} ${top2}v${count2 * cell}`).join("");
+      const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said2 }, svg("rect", { class: "ground", x: left, y: top2, width: count2 * cell, height: count2 * cell }), svg("path", { class: "lines", d: grid }), ...parts3);
+      const caption = kind2 === "selector" ? [el("figcaption", {}, "selector")] : [];
+      return el("figure", { class: `matrix ${kind2}` }, ...caption, el("div", { class: "scroll", tabindex: -1 }, drawing));
+    }
+    /** A row of a matrix: what is filled, and what is pointed at. */
+    row(node, q, left, top2, path, kind2, said2, of) {
+      const { cell, program, store } = this;
+      const { count: count2 } = program;
+      const light = () => store.set({ lit: { node, at: q } });
+      const frame = svg("rect", {
+        class: "row-frame",
+        x: left,
+        y: top2 + q * cell,
+        width: count2 * cell,
+        height: cell,
+        tabindex: -1,
+        role: "button",
+        "aria-label": `position ${q}, ${program.word[q]}: ${said2}`,
+        "data-row": q,
+        "data-of": of,
+        mouseenter: light,
+        mouseleave: () => store.set({ lit: null }),
+        focus: light,
+        blur: () => store.set({ lit: null }),
+        click: () => store.set({ i: program.position(q), playing: false }),
+        keydown: (event) => this.key(event, of, q)
+      });
+      this.marked[q].push(frame);
+      return svg("g", { class: "matrix-row" }, path ? svg("path", { class: kind2, d: path }) : null, frame);
+    }
+    key(event, of, q) {
+      const next = { ArrowUp: q - 1, ArrowDown: q + 1, Home: 0, End: this.program.count - 1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") this.store.set({ i: this.program.position(q), playing: false });
+      else if (next === void 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      else this.element.querySelector(`[data-of="${of}"][data-row="${next}"]`)?.focus();
+      event.preventDefault();
+    }
+    saidRow(row) {
+      const keys2 = row.flatMap((on, k) => on ? [k] : []);
+      return keys2.length ? `selects ${keys2.join(", ")}` : "selects nothing";
+    }
+    /** What is around the matrix of a selector: the room left of it, of which each column of queries takes `asked`, the columns of results
+     * right of it, each `given` wide, and the room above it. */
+    margins(selector) {
+      const { program, cell } = this;
+      const { keys: keys2, queries } = program.scheme.compared(selector);
+      const results = program.scheme.aggregates(selector);
+      const asked = this.width([...queries.map((query) => program.texts(query)), program.word]);
+      const given2 = this.width(results.map((result) => program.texts(result)));
+      const wide = (node) => this.label(node).length * CHARACTER2 + GAP;
+      const labels = [...[...keys2, ...this.averaged(selector)].map(wide), ...queries.map((query, n) => wide(query) + asked * (queries.length - n - 1))];
+      const flags = Math.max(queries.length, results.length) * FLAG;
+      return { left: Math.max(asked * (queries.length + 1), ...labels), right: GAP + given2 * results.length, top: (1 + keys2.length) * cell + flags + GAP, asked, given: given2 };
+    }
+    label(node, longest = this.longest) {
+      const { name: name2 } = this.program.node(node);
+      return name2.length > longest ? `${name2.slice(0, longest - 1)}…` : name2;
+    }
+    /** What is averaged where a selector selects, each once and without constants. */
+    averaged(selector) {
+      const { program } = this;
+      const values = program.scheme.aggregates(selector).map((result) => program.node(result).arguments[1]);
+      return [...new Set(values)].filter((value) => program.node(value).operator !== "constant");
+    }
+    width(columns) {
+      return Math.max(this.cell, ...columns.flat().map((text) => Math.min(60, text.length * CHARACTER2 + 6)));
+    }
+    strip(node, x, y, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, k) => [svg("rect", { class: `box of-${kind2}`, x: x + k * cell, y, width: cell, height: cell - 2 }), this.text(text, x + (k + 0.5) * cell, y + cell / 2 - 1, "middle", "", cell - 3)]);
+    }
+    down(node, x, y, wide, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, q) => [svg("rect", { class: `box of-${typeof kind2 === "string" ? kind2 : kind2[q]}`, x, y: y + q * cell, width: wide - 2, height: cell }), this.text(text, x + wide / 2 - 1, y + (q + 0.5) * cell, "middle", "", wide - 4)]);
+    }
+    texts(texts, place, most, kind2) {
+      return texts.map((text, n) => this.text(text, ...place(n), "middle", kind2, most - 3));
+    }
+    text(text, x, y, anchor, kind2, most = Infinity) {
+      const tight = text.length * CHARACTER2 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { class: kind2, x, y: y + 4, "text-anchor": anchor, ...tight }, text);
+    }
+  };
+  function square(x, y, size) {
+    return `M${x + 1} ${y + 1}h${size - 2}v${size - 2}h${2 - size}z`;
+  }
+  function shareText(share) {
+    const text = share.toFixed(2);
+    return share >= 0.995 ? "1" : text === "0.00" ? "~0" : text.slice(1);
+  }
+
+  // src/sequence/sop.ts
+  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var SOpPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      this.matrices = new Matrices(program, store);
+      this.lines = program.lines.map((line) => el("li", {}, el("code", {}, line || " ")));
+      this.text = el("ol", { class: "scroll program-text", tabindex: 0, "aria-label": "The program" }, ...this.lines);
+      this.element = el(
+        "section",
+        { class: "panel sop-panel", "aria-label": "The chosen s-op" },
+        el("h2", {}, "The chosen s-op ", this.title),
+        this.made,
+        this.facts,
+        this.values,
+        this.matrices.element,
+        this.note,
+        this.lines.length ? this.text : null
+      );
+    }
+    program;
+    store;
+    element;
+    title = el("span", { class: "mono sop-title" });
+    facts = el("p", { class: "sop-facts" });
+    made = el("p", { class: "mono sop-text" });
+    values = el("div", { class: "scroll sop-values" });
+    note = el("p", { class: "sop-note" });
+    lines;
+    text;
+    matrices;
+    shown = null;
+    measure() {
+      this.shown = null;
+    }
+    draw(now) {
+      const { program } = this;
+      const chosen = program.chosen(now);
+      if (this.shown?.[0] !== chosen || this.shown[1] !== program.evaluated) {
+        this.shown = [chosen, program.evaluated];
+        this.show(chosen, now);
+      }
+      const at = program.place(now).at;
+      this.matrices.draw(at);
+      for (const cell of this.values.querySelectorAll("td")) cell.classList.toggle("now", Number(cell.dataset["at"]) === at);
+    }
+    show(number4, now) {
+      const { program, store } = this;
+      const node = program.node(number4);
+      const selector = program.scheme.selector(number4);
+      this.title.textContent = node.name;
+      this.made.replaceChildren(...this.definitions(number4).map(([name2, text], n) => el("span", {}, ...n ? [el("b", {}, name2), ` = ${text}`] : [`= ${text}`])));
+      const layer2 = program.scheme.layer(number4);
+      const button2 = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
+      const users = program.scheme.edges.filter(({ from, role }) => from === number4 && role !== "again").map(({ to }) => to);
+      this.facts.replaceChildren(
+        el("span", {}, `${KINDS[program.kind(number4)]}, known ${layer2 < 0 ? "from the embedding on" : `after layer ${layer2 + 1}`}`),
+        ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button2(row)] : [button2(row)]))] : []
+      );
+      this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
+      const heads = selector === null ? [] : program.looks(number4, now);
+      if (selector === null) this.matrices.element.replaceChildren();
+      else this.matrices.show(number4, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
+      this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
+      this.mark(number4);
+    }
+    /** How a node is made, and the selectors with names that it is made of. */
+    definitions(number4) {
+      const found = /* @__PURE__ */ new Map();
+      const visit = (each, always) => {
+        const { kind: kind2, name: name2, text, box, arguments: parts3 } = this.program.node(each);
+        if (always || kind2 === "selector" && box) found.set(each, [name2, text]);
+        if (always || kind2 === "selector") {
+          for (const part of parts3) if (this.program.node(part).kind === "selector") visit(part, false);
+        }
+      };
+      visit(number4, true);
+      return [...found.values()].filter(([name2, text]) => name2 !== text);
+    }
+    /** How the heads of the weights compare with a selector, in words. */
+    compared(selector, heads) {
+      const rows = this.program.selected(selector);
+      if (!heads.length) return ["No head of the weights looks for this selector."];
+      const empty2 = rows.filter((row) => !row.includes(true)).length;
+      if (empty2 === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
+      const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
+      return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
+    }
+    /** The values of an s-op below the tokens, and above it those of what it is made of. */
+    table(number4) {
+      const { program, store } = this;
+      const parts3 = program.scheme.into(number4).map(({ from }) => from);
+      const row = (name2, texts, kind2) => el("tr", { class: kind2 }, el("th", { scope: "row", class: "mono" }, name2), ...texts.map((text, at) => el("td", { class: "mono", "data-at": at, click: () => store.set({ i: program.position(at), playing: false }) }, text)));
+      const rows = parts3.filter((part) => program.texts(part).length).map((part) => row(program.node(part).name, program.texts(part), "part"));
+      return el("table", {}, el("caption", { class: "said" }, `${program.node(number4).name} at every position`), row("input", program.word, "word"), ...rows, row(program.node(number4).name, program.texts(number4), "result"));
+    }
+    /** Mark the lines of the program that a node comes from, and bring them into view. */
+    mark(number4) {
+      const { at } = this.program.node(number4);
+      this.lines.forEach((line, n) => {
+        const text = this.program.lines[n];
+        const here = at !== null && at[0] === n + 1;
+        line.classList.toggle("from", here);
+        if (!here) line.firstElementChild.replaceChildren(text || " ");
+        else {
+          const [start, end2] = [at[1] - 1, Math.min(text.length, at[1] - 1 + at[2])];
+          line.firstElementChild.replaceChildren(text.slice(0, start), el("mark", {}, text.slice(start, end2)), text.slice(end2));
+          this.text.scrollTop = line.offsetTop - this.text.clientHeight / 2;
+        }
+        set(line, { "aria-current": here ? "true" : null });
+      });
+    }
+  };
+
+  // src/sequence/rasp.ts
+  function raspPanel(spec, run2, store) {
+    const fed = Array.from({ length: run2.count }, (_, i2) => run2.rows.fed(i2));
+    let program;
+    try {
+      program = new Program(spec, run2, fed.slice(spec.before.length, run2.count - spec.after.length));
+    } catch (error) {
+      if (!(error instanceof Refused2)) throw error;
+      const refused2 = el("section", { class: "panel", "aria-label": "The flow of the computation" }, el("h2", {}, "The flow of the computation"), el("p", { class: "sop-note" }, error.message));
+      return { element: refused2, measure: () => void 0, draw: () => void 0 };
+    }
+    const [flow, sop] = [new FlowPanel(program, store), new SOpPanel(program, store)];
+    return {
+      element: sop.element,
+      beside: flow.element,
+      measure() {
+        flow.measure();
+        sop.measure();
+      },
+      draw(_i, _layer, now) {
+        program.turn(now);
+        flow.draw(now);
+        sop.draw(now);
+      },
+      pointed: ({ lit }) => lit && { i: program.position(lit.at), heads: program.scheme.heads(lit.node) },
+      subspace: (now) => program.node(program.chosen(now)).subspace
+    };
+  }
+
   // src/sequence/panel.ts
   function sequencePanel(spec, run2, store, _buffers) {
-    return spec.kind === "logic" ? new FormulaPanel(run2, spec, store) : null;
+    if (spec.kind === "logic") return new FormulaPanel(run2, spec, store);
+    return raspPanel(spec, run2, store);
   }
+
+  // src/live/soft.ts
+  var NEAR2 = 0.25;
+  var HIGHEST = 10;
+  var LOWEST2 = -10;
+  var STREAK = 3;
+  var HALVINGS = 5;
+  function softened(decoder, temperature) {
+    if (decoder.loops.length) throw new Refused2("these weights have loops, in whose passes the errors of softmax add up, and no bound is known: use average-hard attention");
+    const layers = decoder.layers.map((layer2) => ({
+      ...layer2,
+      heads: layer2.heads.map((head) => {
+        const values = head.query.values.map((value) => value / temperature);
+        if (values.some((value) => !Number.isFinite(value))) throw new Refused2(`queries divided by the temperature ${temperature} are too large: use a higher one`);
+        return { ...head, soft: true, query: { ...head.query, values } };
+      })
+    }));
+    return { ...decoder, layers };
+  }
+  function answersAt({ outputs }, logits, soft) {
+    let start = 0;
+    return outputs.map(({ labels }) => {
+      let values = Array.from(logits.subarray(start, start += labels ? labels.length : 1));
+      const whole3 = values.map(even);
+      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR2)) values = whole3;
+      if (!labels) return plainNumber(values[0] + 0);
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
+  }
+  function even(value) {
+    const below = Math.floor(value);
+    const rest = value - below;
+    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  }
+  var Softness = class {
+    /** tokens: all that are fed. */
+    constructor(decoder, tokens) {
+      this.decoder = decoder;
+      this.given = prompted(decoder, tokens);
+      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits, false));
+    }
+    decoder;
+    /** The answers under hard attention, by position and output. */
+    hard;
+    given;
+    at(temperature) {
+      const weights = this.decoder.layers.map(({ heads }) => heads.map(() => []));
+      const watch = (i2) => ({ stage() {
+      }, head: (layer2, head, look) => weights[layer2][head][i2] = look && look.weights });
+      const passed = wholeRun(softened(this.decoder, temperature), this.given, new Map(this.given.map((_, i2) => [i2, watch(i2)])));
+      const answers = passed.map(({ logits }) => answersAt(this.decoder, logits, true));
+      let [right, flips] = [0, null];
+      answers.forEach(
+        (row, i2) => row.forEach((answer, k) => {
+          if (answer === this.hard[i2][k]) right++;
+          else flips ??= [i2, k];
+        })
+      );
+      return { answers, flips, flipped: answers.map((row, i2) => row.some((answer, k) => answer !== this.hard[i2][k])), right, weights };
+    }
+    /** The largest temperature found at which every answer is the same; null: none of those tried. */
+    warmest() {
+      const right = (power2) => this.at(2 ** power2).flips === null;
+      let best2 = null;
+      for (let power2 = HIGHEST; power2 >= LOWEST2; power2--) {
+        if (!right(power2)) best2 = null;
+        else {
+          best2 ??= power2;
+          if (best2 - power2 === STREAK) break;
+        }
+      }
+      if (best2 === null) return null;
+      let [low, high] = [best2, best2 + 1];
+      for (let n = 0; n < HALVINGS && best2 < HIGHEST; n++) {
+        const middle = (low + high) / 2;
+        [low, high] = right(middle) ? [middle, high] : [low, middle];
+      }
+      return 2 ** low;
+    }
+  };
+
+  // src/sequence/soft.ts
+  var [COLDEST, HOTTEST, STEPS] = [-10, 5, 4];
+  var MOST_HEADS = 16;
+  var SoftPanel = class _SoftPanel {
+    constructor(run2, store, decoder) {
+      this.run = run2;
+      this.store = store;
+      this.decoder = decoder;
+      const all = run2.spec.layers.flatMap(({ heads }, layer2) => heads.map(({ name: name2, seen }, head) => ({ layer: layer2, head, name: name2, seen, label: `${layer2 + 1}.${head + 1}` })));
+      this.heads = all.map((each, n) => ({ ...each, hue: `hue${n % 7}` })).filter(({ seen }) => seen).slice(0, MOST_HEADS);
+      const inside = el(
+        "div",
+        {},
+        el("p", { class: "meaning" }, "The same weights with softmax in place of hard attention: every query is divided by the temperature τ."),
+        el("div", { class: "soft-slider" }, el("label", { for: "temperature" }, "temperature"), this.slider, this.power),
+        this.verdict,
+        this.limit,
+        el("div", { class: "scroll", tabindex: 0, "aria-label": "The weights of the heads" }, this.grid)
+      );
+      this.element = el("details", { class: "panel soft-panel" }, el("summary", {}, el("h2", {}, "Under softmax ", el("span", { class: "check" }, "the temperature at which an answer flips"))), inside);
+      this.slider.addEventListener("input", () => this.measured());
+      this.element.addEventListener("toggle", () => this.measured());
+      this.grid.addEventListener("click", ({ target }) => {
+        const place = target.closest("[data-position]")?.dataset["position"];
+        if (place !== void 0) store.set({ i: Number(place), playing: false });
+      });
+    }
+    run;
+    store;
+    decoder;
+    element;
+    slider = el("input", { type: "range", min: COLDEST * STEPS, max: HOTTEST * STEPS, step: 1, value: 0, id: "temperature" });
+    power = el("output", { for: "temperature", class: "mono" });
+    verdict = el("p", { class: "soft-verdict", role: "status" });
+    limit = el("p", { class: "meaning" });
+    grid = el("div", { class: "soft-grid", role: "table", "aria-label": "The weights of the heads from this position" });
+    heads;
+    softness = null;
+    found = null;
+    at = 0;
+    /** The panel of a run; null: its weights are not in the page, have loops, or no head that scores differ for. */
+    static of(run2, store, buffers) {
+      const { decoder: spec, labels, loops, layers } = run2.spec;
+      if (!labels || loops.length || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
+      return new _SoftPanel(run2, store, () => decoderOf(spec, buffers));
+    }
+    draw(position) {
+      this.at = Math.min(position, this.run.count - 1);
+      if (this.found && this.element.open) this.drawGrid(this.found);
+    }
+    /** Run the weights at the temperature of the slider. */
+    measured() {
+      if (!this.element.open) return;
+      try {
+        if (!this.softness) {
+          const { run: run2 } = this;
+          const raw = Object.entries(run2.spec.live.shown);
+          const tokens = Array.from({ length: run2.count }, (_, i2) => raw.find(([, shown3]) => shown3 === run2.rows.fed(i2))?.[0] ?? run2.rows.fed(i2));
+          this.softness = new Softness(this.decoder(), tokens);
+          const warmest = this.softness.warmest();
+          if (warmest !== null) this.slider.value = String(Math.max(COLDEST * STEPS, Math.floor(STEPS * Math.log2(warmest))));
+          this.limit.textContent = warmest === null ? "At none of the temperatures tried, down to 2⁻¹⁰, every answer is right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
+        }
+        this.found = this.softness.at(2 ** (Number(this.slider.value) / STEPS));
+      } catch (error) {
+        if (!(error instanceof Refused2)) throw error;
+        this.verdict.textContent = error.message;
+        return;
+      }
+      this.said(this.found);
+      this.drawGrid(this.found);
+    }
+    said({ answers, flips, right }) {
+      const power2 = Number(this.slider.value) / STEPS;
+      const all = answers.length * (answers[0]?.length ?? 0);
+      this.power.textContent = `τ = 2^${power2} = ${sixDigits(2 ** power2)}`;
+      set(this.slider, { "aria-valuetext": this.power.textContent });
+      this.verdict.className = `soft-verdict ${flips ? "bad" : "good"}`;
+      if (!flips) return this.verdict.replaceChildren(`✓ all ${all} answers are those of hard attention`);
+      const [i2, k] = flips;
+      const { name: name2 } = this.run.spec.columns[k + 1];
+      const go = el("button", { type: "button", class: "small", click: () => this.store.set({ i: i2, playing: false }) }, `position ${i2}`);
+      this.verdict.replaceChildren(`✗ ${all - right} of ${all} answers flip, the first at `, go, ": ", el("b", { class: "mono" }, name2), " is ", el("b", { class: "mono" }, answers[i2][k]), " instead of ", el("b", { class: "mono" }, this.softness.hard[i2][k]));
+    }
+    drawGrid({ flipped, weights }) {
+      const { run: run2, at, heads } = this;
+      const positions = Array.from({ length: run2.count }, (_, j) => j);
+      const header = [el("span", { role: "columnheader", class: "soft-name" }, `from position ${at}`), ...positions.map((j) => el("span", { role: "columnheader", class: `soft-token${j === at ? " now" : ""}`, "data-position": j }, el("b", { class: "mono" }, run2.rows.fed(j)), el("span", { class: "index" }, String(j))))];
+      const rows = heads.map(({ layer: layer2, head, hue, label, name: name2 }) => {
+        const own = weights[layer2][head][at];
+        const [start, end2] = run2.look(layer2, head, at).sight;
+        const cells = positions.map((j) => {
+          const weight = own && j >= start && j < end2 ? own[j - start] : null;
+          const text = weight === null ? "" : weight >= 0.995 ? "1" : weight < 5e-3 ? "0" : weight.toFixed(2).slice(1);
+          return el("span", { role: "cell", class: "soft-cell mono", "data-position": j, style: weight ? `--weight:${weight.toFixed(3)}` : null, title: weight === null ? "out of sight" : sixDigits(weight) }, text);
+        });
+        return el("div", { role: "row", class: `soft-row ${hue}` }, el("span", { role: "rowheader", class: "soft-name", title: name2 }, el("b", { class: "tag" }, label), ` ${name2}`), ...cells);
+      });
+      const verdicts = positions.map((j) => el("span", { role: "cell", class: `soft-cell ${flipped[j] ? "bad" : "good"}`, "data-position": j, title: flipped[j] ? "an answer flips" : "as under hard attention" }, flipped[j] ? "✗" : "✓"));
+      this.grid.style.setProperty("--positions", String(run2.count));
+      this.grid.replaceChildren(el("div", { role: "row", class: "soft-row" }, ...header), ...rows, el("div", { role: "row", class: "soft-row" }, el("span", { role: "rowheader", class: "soft-name" }, "answers"), ...verdicts));
+    }
+  };
 
   // src/state.ts
   var Store = class {
@@ -28110,7 +29930,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.first = first;
       this.home = home;
       this.plays = plays;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
     }
     last;
     layers;
@@ -28140,6 +29960,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
       next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -28227,13 +30048,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   };
 
   // src/table.ts
-  var ROW = 36;
+  var ROW2 = 36;
   var AROUND = 8;
   var PRINTED = 40;
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST6 = 21;
+  var MOST7 = 21;
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
@@ -28242,12 +30063,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.store = store;
       this.history = history3;
       const name2 = history3 ? "The chapter's table" : "The table";
+      this.headings = run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history3 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run2.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name))
+        ...this.headings
       );
       this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
@@ -28263,6 +30085,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
+    headings;
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
@@ -28281,10 +30104,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const room = this.scroll.clientWidth / scale;
       const widest = run2.spec.columns.map(({ name: name2 }) => Math.max(run2.widest(name2), name2.length));
       const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
-      const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const sum2 = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
+      const fits = (size2) => LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
-      const rest = sum(signs);
+      const rest = sum2(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
       const widths = [signs[0], ...this.history ? [tape] : [], ...signs.slice(1)].map((n) => n * scale);
       const all = (rest + tape) * scale;
@@ -28292,7 +30116,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run2.count * ROW}px`;
+      this.body.style.height = `${run2.count * ROW2}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -28301,11 +30125,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
-      const { history: history3 } = this;
+      const { history: history3, run: run2 } = this;
       const all = history3 ? history3.highest - history3.lowest + 1 : 0;
-      const window2 = history3 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
+      const window2 = history3 ? Math.min(all, MOST7, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
+      run2.spec.columns.forEach(({ name: name2, title }, n) => {
+        const text = shortened(name2, limit);
+        this.headings[n].textContent = text;
+        set(this.headings[n], { title: text === name2 ? title : `${name2}: ${title}` });
+      });
       if (history3) {
         this.cuts = window2 < all || history3.lowest < 0;
         this.grid.dataset["window"] = String(window2);
@@ -28319,19 +30148,19 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const i2 = Math.min(position, this.run.count - 1);
       if (i2 !== this.now) {
         const { lead } = this.run.spec;
-        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW;
+        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW2;
         this.now = i2;
         const { scrollTop, clientHeight } = this.scroll;
-        const [top2, view2] = [i2 * ROW, clientHeight - ROW];
-        if (top2 < scrollTop + ROW) this.scroll.scrollTop = top2 - ROW;
-        else if (top2 + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW - view2;
+        const [top2, view2] = [i2 * ROW2, clientHeight - ROW2];
+        if (top2 < scrollTop + ROW2) this.scroll.scrollTop = top2 - ROW2;
+        else if (top2 + 2 * ROW2 > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW2 - view2;
       }
       this.fill();
     }
     fill() {
       const { scrollTop, clientHeight } = this.scroll;
-      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
-      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      let first = Math.max(0, Math.floor(scrollTop / ROW2) - AROUND);
+      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW2) + AROUND);
       if (this.printing) {
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last2 = Math.min(this.run.count, first + PRINTED);
@@ -28387,7 +30216,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           );
         })
       );
-      row.style.top = `${i2 * ROW}px`;
+      row.style.top = `${i2 * ROW2}px`;
       return row;
     }
     /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
@@ -28454,8 +30283,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i2 = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      const plain2 = run2.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain2(run2, i2));
+      const plain3 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain3(run2, i2));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -28528,14 +30357,21 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (runs2.length > 1 && !wrong.length)
       return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
     return wrong.map((run2) => {
-      const { position, column: column2, expected, found, cause } = run2.spec.divergence;
+      const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs2.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer2) => {
+        store.set({ i: position, layer: layer2 ? run2.stepsWith(store.now.layer)[layer2 - 1] : -1, playing: false });
+        const place = Math.max(0, runs2.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer2}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
@@ -28578,8 +30414,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const { signal } = ended;
     const runs2 = data.runs.map((spec) => new Run(spec, buffers));
     const last2 = Math.max(...runs2.map((run2) => run2.count)) - 1;
-    const parts2 = runs2.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts2.length ? Math.min(...parts2) : null;
+    const parts3 = runs2.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts3.length ? Math.min(...parts3) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
     const store = new Store(last2, runs2[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
@@ -28623,15 +30459,18 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
     const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
+    const soft = SoftPanel.of(run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
       graph: graph && graph.element,
       panel: panel && panel.element,
+      beside: panel?.beside ?? null,
+      soft: soft && soft.element,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -28640,27 +30479,33 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       stream: stream.element
     });
     let [width, whole3] = [0, 0];
-    store.subscribe(({ i: i2, layer: layer2, raw, playing }) => {
+    let before = { ...store.now };
+    store.subscribe((now) => {
+      const { i: i2, layer: layer2, raw, playing, lit } = now;
+      const pointing = lit !== before.lit && ["i", "layer", "raw", "playing", "node"].every((part) => now[part] === before[part]);
+      before = { ...now };
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
         for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
+      strip.draw(i2, layer2, panel?.pointed?.(now));
+      panel?.draw(i2, layer2, now);
+      soft?.draw(i2);
+      if (pointing) return;
       tape.draw(i2, playing);
       rules?.draw(i2);
-      strip.draw(i2, layer2);
       layers.draw(i2, layer2);
-      stream.draw(i2, layer2, raw);
+      stream.draw(i2, layer2, raw, panel?.subspace?.(now));
       graph?.draw(i2);
-      panel?.draw(i2, layer2);
       graph?.follow();
       table2.draw(i2);
     });
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
-  function arranged(inside, parts2) {
-    const { title, tape, rules, strip, layers, graph, panel, table: table2, stream } = parts2;
+  function arranged(inside, parts3) {
+    const { title, tape, rules, strip, layers, graph, panel, beside, soft, table: table2, stream } = parts3;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -28668,7 +30513,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, panel, strip, table2, layers, stream];
+      const middle = beside ? [strip, beside, panel] : [panel, strip];
+      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, soft, table2, stream)] : [tape, rules, graph, ...middle, table2, soft, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
@@ -28680,9 +30526,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/playground/drawing.ts
-  var MOST7 = 12;
+  var MOST8 = 12;
   var BUSY = 400;
-  var LONGEST3 = 15e3;
+  var LONGEST4 = 15e3;
   var Drawing = class {
     kept = /* @__PURE__ */ new Map();
     waiting = /* @__PURE__ */ new Map();
@@ -28700,7 +30546,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       drawn.catch(() => this.kept.delete(dot));
       this.kept.set(dot, drawn);
       for (const oldest of this.kept.keys()) {
-        if (this.kept.size <= MOST7) break;
+        if (this.kept.size <= MOST8) break;
         this.kept.delete(oldest);
       }
       return drawn;
@@ -28719,7 +30565,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.worker ??= this.started();
       const n = this.count++;
       return new Promise((resolve, reject) => {
-        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST3);
+        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST4);
         this.waiting.set(n, { resolve, reject, since: now, timer });
         this.worker.postMessage([n, dot]);
       });
@@ -28810,6 +30656,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
             if (turn !== this.turn) return;
             show(again.data, again.buffers, {});
             said2(again.said);
+            this.main.querySelector(".notice, .changes-panel")?.scrollIntoView({ block: "center" });
           },
           (error) => said2(error instanceof Error ? error.message : String(error), true)
         );
@@ -28868,16 +30715,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/playground/split.ts
   var KEPT2 = "tm2tfr-playground-split";
-  var [LEAST, MOST8, STEP2] = [22, 70, 2];
+  var [LEAST3, MOST9, STEP2] = [22, 70, 2];
   function splitter(whole3) {
     let share = 40;
     try {
       share = Number(localStorage.getItem(KEPT2) ?? share) || share;
     } catch {
     }
-    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST, "aria-valuemax": MOST8 });
+    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST3, "aria-valuemax": MOST9 });
     const move = (to) => {
-      share = Math.max(LEAST, Math.min(MOST8, to));
+      share = Math.max(LEAST3, Math.min(MOST9, to));
       whole3.style.setProperty("--left", `${share}%`);
       set(bar, { "aria-valuenow": Math.round(share) });
       try {

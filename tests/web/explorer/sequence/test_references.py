@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.explorer.reference_cases import ReferenceCase, random_formulas, random_programs, random_words
+from tests.web.explorer.sequence.cases import ReferenceCase, random_formulas, random_programs, random_words
 from tests.web.explorer.test_live_engine import SCRIPT, in_a_worker
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import UndefinedError
@@ -45,7 +45,13 @@ ROWS = """
 async ({ specs, cases }) => {
   const shown = (cell) => (typeof cell === "symbol" ? "any" : `${typeof cell} ${cell}`);
   const rows = ({ spec, word }) => [...explorer.sequenceTruth(specs[spec], word).rows];
-  return cases.map((each) => rows(each).map((row) => row.map(shown).join("|")).join("\\n"));
+  return cases.map((each) => {
+    try {
+      return rows(each).map((row) => row.map(shown).join("|")).join("\\n");
+    } catch (error) {
+      return error.name === "Refused" ? error.message : String(error.stack);
+    }
+  });
 }
 """
 
@@ -54,9 +60,9 @@ def of_rasp(number: int) -> Iterator[ReferenceCase]:
     for seed, program in enumerate(random_programs(number)):
         sops = list(dict.fromkeys(program.sops.values()))
         spec = rasp_data.evaluated_data(program, sops, [(str(n), False) for n in range(len(sops))])
-        alone = [rasp_data.evaluated_data(program, [sop], [("only", False)]) for sop in sops]
+        alone = rasp_data.evaluated_data(program, [program.sop], [("alone", False)])
         for word in random_words(program.alphabet, seed, 3):
-            for each, asked in zip((spec, *alone), (sops, *([sop] for sop in sops)), strict=True):
+            for each, asked in ((spec, sops), (alone, [program.sop])):
                 wanted = rasp_said(asked, word)
                 if "10,000 passes" not in wanted:  # fractions grow in every pass, which takes minutes without gcd in C
                     yield ReferenceCase(each, [*map(shown_atom, word)], wanted)
@@ -127,6 +133,7 @@ def test_300_programs_have_the_same_values_of_the_same_types_and_the_same_errors
     cases = programs()
     assert differences(cases, in_the_page(chromium, EVALUATE, cases)) == []
     undefined = [case.wanted for case in cases if " is undefined on the input " in case.wanted]
+    assert len(cases) > 1_500
     assert len(cases) / 5 < len(undefined) < len(cases) * 3 / 4
     for words in (
         "division by zero",
@@ -137,9 +144,9 @@ def test_300_programs_have_the_same_values_of_the_same_types_and_the_same_errors
         "irrational",
     ):
         assert any(words in error for error in undefined), words
-    for words in ("the loop does not end", " of its loop ", "a sequence cannot have both", "not a real number"):
+    for words in ("the loop does not end", " of its loop ", "a sequence cannot have both"):
         assert any(words in error for error in undefined), words
-    assert sum(" passes" in case.wanted for case in cases) > 100
+    assert sum(" passes" in case.wanted for case in cases) > 80
     assert sum("/" in case.wanted for case in cases) > 100
 
 
@@ -149,6 +156,16 @@ def test_300_formulas_have_the_same_values_at_every_position(chromium: Any) -> N
     assert differences(cases, in_the_page(chromium, EVALUATE, cases)) == []
     operators = {node["operator"] for case in cases for node in case.spec["nodes"]}
     assert operators == set(logic_data.OPERATORS.values())
+
+
+def wanted_rows(subject: Subject, word: Sequence[Any]) -> str:
+    """Return the rows of the reference's run, a line per position, or its error."""
+    try:
+        truth: Any = truth_of(subject.program, json.dumps(word), subject.decoder, None)
+    except UndefinedError as error:
+        return str(error)
+    rows = [as_computed(row, "float64") for row in truth.rows(columns_of(subject.decoder))]
+    return "\n".join("|".join(map(cell, row[1:])) for row in rows)
 
 
 @pytest.mark.slow
@@ -161,11 +178,7 @@ def test_the_rows_of_everything_that_is_shipped_are_those_of_python(chromium: An
                 continue
             data = import_module(f"tm2tfr.sources.{source}.graph_data").sequence_data(subject.program, subject.decoder)
             for word in random_words(data["alphabet"], len(name), 3):
-                truth: Any = truth_of(subject.program, json.dumps(word), subject.decoder, None)
-                rows = [as_computed(row, "float64") for row in truth.rows(columns_of(subject.decoder))]
-                cases.append(
-                    ReferenceCase(data, [*map(str, word)], "\n".join("|".join(map(cell, row[1:])) for row in rows))
-                )
+                cases.append(ReferenceCase(data, [*map(str, word)], wanted_rows(subject, word)))
     assert differences(cases, in_the_page(chromium, ROWS, cases)) == []
     assert len(cases) > 200
 
@@ -177,7 +190,7 @@ WRONG = {
     "since begins after j": ("between(j, i).every((k) => at(first, k)))", "between(j + 1, i).every((k) => at(first, k)))"),
     "the earliest is the latest": ('choice === "latest" ?', "choice ?"),
     "texts are compared by halves": ("return byCodePoint(a, b)", "return a < b ? -1 : a > b ? 1 : 0"),
-    "a loop makes a pass too many": ("number !== times &&", "number !== times + 1 &&"),
+    "a loop goes on where its condition holds": ("&& !ends(", "&& ends("),
 }
 
 
@@ -185,6 +198,6 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_a_reference_that_computes_otherwise_is_noticed(chromium: Any, name: str) -> None:
     right, wrong = WRONG[name]
-    assert SCRIPT.count(right) >= 1
+    assert right in SCRIPT
     cases = (*programs(), *formulas())
     assert differences(cases, in_the_page(chromium, EVALUATE, cases, SCRIPT.replace(right, wrong))) != []
