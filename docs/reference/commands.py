@@ -2,6 +2,7 @@
 
 A page has an example and what it prints; its marks stand for the rest. `<!-- help of NAME -->` is what the command does,
 `<!-- options of NAME -->` its usage and its options in the panels of ``--help``, and `<!-- commands -->` the list of all.
+On every other page, the first mention of a command leads to its page.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ MORE = "These are shown by `--help` behind a source of the kind, as in `tm2tfr {
 MARK = re.compile(r"^<!-- (help|options) of ([\w-]+) -->$", re.MULTILINE)
 CODE = re.compile(r"(?<!\w)'([^']+)'(?!\w)|(?<![\w-])(--[a-z][a-z-]*)")
 """What is code in a line of help: words in quotation marks, and options."""
+CLOSED = re.compile(r"(<(a|h[1-6]|pre|summary)\b.*?</\2>)", re.DOTALL)
+"""Parts of a page within which nothing becomes a link."""
+MENTION = re.compile(r"<code>tm2tfr ([\w-]+)( [^<]*)?</code>")
 OF_KINDS = {
     "a Turing machine": "palindromes",
     "a circuit": "full-adder",
@@ -48,6 +52,23 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         return markdown
     made = {"help": about, "options": options}
     return MARK.sub(lambda mark: made[mark[1]](command(mark[2])), markdown.replace(LIST, listed(page.url)))
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Link the first mention of each command in a page to the page of the command."""
+    if page.file.src_uri.startswith(f"{FOLDER}/"):
+        return html
+    linked: set[str] = set()
+
+    def link(mention: re.Match[str]) -> str:
+        name = mention[1]
+        if name in linked or name not in app.commands:
+            return mention[0]
+        linked.add(name)
+        return f'<a href="{get_relative_url(f"{place(name)}.html", page.url)}">{mention[0]}</a>'
+
+    parts = CLOSED.split(html)  # what is between, then a closed part and the name of its element, in turn
+    return "".join(MENTION.sub(link, part) if n % 3 == 0 else part for n, part in enumerate(parts) if n % 3 != 2)
 
 
 def command(name: str) -> Command:

@@ -33,6 +33,7 @@ async function start(script: string): Promise<void> {
   find("#help").addEventListener("click", () => mounted!.help());
   const box = new Box(recorded, packed, script, (data, buffers) => {
     show(data, buffers);
+    if (broken?.changes.length) find(".notice, .changes-panel").scrollIntoView({ block: "center" }); // what came of the change
     const { input } = data.runs[0]!;
     find(".bar .input b").textContent = input || "(empty)";
     find(".bar .input").title = find(".bar .input").textContent;

@@ -60,6 +60,14 @@ export function apart(score: number, runner: number): [string, string] {
   return [digits(score, precision), digits(runner, precision)];
 }
 
+/** The layer with the first wrong value, from 1, 0 for the embedding, as the cause of a difference says it; null: none is named. */
+export function blamedLayer({ divergence, layers }: RunSpec): number | null {
+  const [what = ""] = divergence?.cause ?? [];
+  if (what.startsWith("embedding ")) return 0;
+  const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+  return layer >= 1 && layer <= layers.length ? layer : null;
+}
+
 /** The content of a subspace, in words: `q2`, `3`, `⊥`, or a combination of labels. */
 export function words(subspace: SubspaceSpec, value: Value, i: number): string {
   if (!subspace.labels) return number(value.number, i);

@@ -12,6 +12,7 @@ import networkx as nx
 
 from tests.house.reading import MODULES, name_of
 from tests.house.test_imports import imported_by, part_of
+from tm2tfr.web.palette import palette
 
 FILE = Path(__file__).parents[2] / "docs" / "imports.svg"
 WIDTH, ROW, HEIGHT, LETTER, PAD, SHIFT = 860, 62, 28, 7.4, 12, 170
@@ -63,12 +64,13 @@ def drawn() -> str:
     graph = parts()
     at, shown = places(graph), nx.transitive_reduction(graph)
     height = ROW * (len(rows(graph)) + 1)
+    panel, accent, ink = (palette()[name] for name in ("panel", "accent", "ink"))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" font-family="sans-serif" '
         'font-size="13">',
         "<title>Who imports whom</title>",
-        "<style>.a{stroke:#7a7f87;fill:none}.b{fill:#fff;stroke:#1f5fbf}.t{fill:#1b2230;text-anchor:middle}",
-        "@media(prefers-color-scheme:dark){.b{fill:#1b1f28;stroke:#7fb2ff}.t{fill:#eceff5}}</style>",
+        f"<style>.a{{stroke:#7a7f87;fill:none}}.b{{fill:{panel.light};stroke:{accent.light}}}.t{{fill:{ink.light};text-anchor:middle}}",
+        f"@media(prefers-color-scheme:dark){{.b{{fill:{panel.dark};stroke:{accent.dark}}}.t{{fill:{ink.dark}}}}}</style>",
         '<defs><marker id="m" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#7a7f87"/></marker></defs>',
     ]

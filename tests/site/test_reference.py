@@ -67,6 +67,18 @@ def test_every_option_of_a_command_is_on_its_page(site: Path) -> None:
         assert wanted - {unescape(word) for word in listed} == set(), name
 
 
+@pytest.mark.slow
+def test_the_first_mention_of_a_command_leads_to_its_page(site: Path) -> None:
+    html = (site / "how-to/labels.html").read_text(encoding="utf-8")
+    place = "../reference/cli/research/labels.html"
+    mention = html.index("<code>tm2tfr labels</code>")
+    assert html[:mention].endswith(f'<a href="{place}">')
+    assert html.count(f'href="{place}"><code>') == 1
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"<(a|pre|h\d)\b[^>]*>(?:(?!</\1>).)*<a [^>]*><code>tm2tfr", text), path
+
+
 # ── the index of the library
 @pytest.mark.slow
 def test_the_index_leads_to_every_public_name(site: Path) -> None:

@@ -232,6 +232,7 @@ def explore(
     max_steps: int = MAX_STEPS,
     left_boundary: str | None = None,
     compare: str | None = None,
+    standalone: bool = False,
     progress: Progress | None = None,
 ) -> Explorer:
     """Run a decoder with the dense engine, watch it, and return the run as one HTML page, which a notebook displays.
@@ -250,9 +251,12 @@ def explore(
         compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``. Without `word`,
             the page opens at the first input on which the two differ; `Explorer.searched` is None, or the number of inputs
             that were searched for one in vain.
+        standalone: make the page of a universal decoder that runs any machine which is written in it; the machine in the
+            prompt is the one that it opens with, and nothing is run now.
 
     Raises:
-        CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
+        CompileError, InputError: see `check`; also for soft weights, for `compare` with weights, and for `standalone`
+            without a universal decoder.
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
     from tm2tfr.web.explorer.document import MOST_IN_A_PAGE, explorer
@@ -262,6 +266,8 @@ def explore(
     _refuse_more(max_steps, "steps")
     found, judge = judged(recompiled(subject, left_boundary), machine)
     right = judge.program if machine is None else judge.right
+    if standalone:
+        return _standalone(found, word, max_steps)
     if found.decoder.labeller:
         if compare is not None:
             raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
@@ -284,6 +290,22 @@ def explore(
         given, searched = _first_difference(found, right, decoders, given)
     runs = [recorded(found, right, given, decoder=d, dtype=dtype, max_steps=limit, progress=progress) for d in decoders]
     return explorer(right, runs, searched=searched)
+
+
+def _standalone(found: Subject, word: str | None, max_steps: int) -> Explorer:
+    """Return the page in which any program of the subject's class runs, see `explore`."""
+    from tm2tfr.web.explorer.document import page_of
+    from tm2tfr.web.explorer.standalone import standalone
+
+    of_class = None if found.program is None else page_of(found.program).standalone
+    if of_class is None:
+        what = f"{found.name}: a page in which any machine runs has the weights of a universal decoder"
+        raise CompileError(f"{what}: add --universal 8,4")
+    _refuse_soft(found.decoder, found)
+    every = of_class()
+    signed = Subject.of(every.program, options={"universal": found.decoder})
+    run = recorded(signed, every.program, "", max_steps=1)
+    return standalone(every, run, None if word is None else every.checked(word), max_steps=max_steps)
 
 
 MOST_SEARCHED = 100

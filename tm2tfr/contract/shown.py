@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -40,6 +40,8 @@ class Page:
         examples: inputs to suggest.
         texts: texts that a run shows beside those in the decoder.
         reference: a run of the reference -> what an evaluator in the page needs, as plain data.
+        standalone: returns what a page needs in which any program of a class runs; None: there is no class. Raises
+            CompileError.
     """
 
     about: str = ""
@@ -48,6 +50,28 @@ class Page:
     examples: Sequence[str] = ()
     texts: Sequence[str] = ()
     reference: Callable[[Any], PlainData | None] = lambda _: None
+    standalone: Callable[[], Standalone] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standalone:
+    """What a page needs in which any program of a class runs in the same weights.
+
+    Args:
+        program: one with signs in the places of all names, in which the page puts those of the program that is written.
+        every: the class, in words.
+        plain: the class and the signs, as plain data.
+        examples: names of programs of the class, each with its text.
+        text: what the page opens with.
+        checked: an input of that program -> the same. Raises InputError.
+    """
+
+    program: Any
+    every: str
+    plain: PlainData
+    examples: Mapping[str, str]
+    text: str
+    checked: Callable[[str], str]
 
 
 def drawing(

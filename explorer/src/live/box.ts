@@ -4,7 +4,7 @@ import type { Buffers, PageData } from "../data";
 import type { Broken } from "../broken/broken";
 import { el, set } from "../dom";
 import { count } from "../words";
-import { hint, wordOf } from "./inputs";
+import { hint, stepsOf, stepsRefused, wordOf } from "./inputs";
 import { Refused } from "./refusals";
 import { type Again, Rerun, workerOf } from "./rerun";
 
@@ -88,12 +88,11 @@ export class Box {
   }
 
   private limit(): number | null {
-    const { value } = this.steps;
     const { most } = this.data.box;
-    const limit = value.trim() === "" ? null : Number(value);
-    if (this.data.box.tokens || (limit === null && this.data.circuit)) return null;
-    if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
-    throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+    if (this.data.box.tokens) return null;
+    const limit = stepsOf(this.steps.value, most);
+    if (limit === null && !this.data.circuit) throw stepsRefused(most);
+    return limit;
   }
 
   private run(word: string[], maxSteps: number | null): void {

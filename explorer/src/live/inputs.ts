@@ -15,6 +15,8 @@ export interface BoxSpec {
   /** The input alphabet of a machine, and its blank. */
   alphabet: string[] | null;
   blank: string | null;
+  /** How an input may have other symbols of a machine, in the words of the format that it was read from. */
+  about?: string;
   /** Of runs that label: the tokens that are fed before and after those of an input, those that an input can have, and what messages
    * say of inputs; null: there is no program. */
   tokens: { before: string[]; after: string[]; alphabet: string[]; about: TokensAbout | null } | null;
@@ -33,7 +35,7 @@ export interface TokensAbout {
 
 const NEAR = 60;
 /** Signs that take the place of two. */
-const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
+export const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
 const SEPARATORS = /\s*[+*,]\s*/;
 const NUMBER = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
 const MOST_NAMED = 8;
@@ -48,7 +50,19 @@ export function wordOf(box: BoxSpec, text: string): string[] {
   return signs;
 }
 
-function checkSymbols({ name, blank }: BoxSpec, alphabet: string[], signs: string[]): void {
+/** The largest number of steps, as it is written; null: nothing is. Throws `Refused`. */
+export function stepsOf(text: string, most: number): number | null {
+  const limit = Number(text);
+  if (text.trim() === "") return null;
+  if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
+  throw stepsRefused(most);
+}
+
+export function stepsRefused(most: number): Refused {
+  return new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+}
+
+function checkSymbols({ name, blank, about }: BoxSpec, alphabet: string[], signs: string[]): void {
   const known = new Set(alphabet);
   const first = signs.findIndex((sign) => !known.has(sign));
   if (first < 0) return;
@@ -57,7 +71,7 @@ function checkSymbols({ name, blank }: BoxSpec, alphabet: string[], signs: strin
   const marks = near.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
   const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
   const why = signs[first] === blank ? " (it is the blank)" : "";
-  throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first]!)} is not in the input alphabet${why}: use only its symbols (${symbols})\n  ${shown}\n  ${marks}`);
+  throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first]!)} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}\n  ${shown}\n  ${marks}`);
 }
 
 /** The tokens of an input: one for each character, or a JSON list. */

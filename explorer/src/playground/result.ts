@@ -76,6 +76,7 @@ export class Result {
           if (turn !== this.turn) return; // another source is shown
           show(again.data, again.buffers, {});
           said(again.said);
+          this.main.querySelector(".notice, .changes-panel")?.scrollIntoView({ block: "center" });
         },
         (error: unknown) => said(error instanceof Error ? error.message : String(error), true),
       );

@@ -6,7 +6,6 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 import tm2tfr
@@ -36,7 +35,6 @@ KINDS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "automaton": ("mod-3", {}, ("110", "1011")),
 }
 """A kind -> a source, its options, and inputs."""
-SOURCES = {"histogram": "rasp", "looped-parity": "rasp", "since-b": "logic", "starts-110": "logic", "mod-3": "automaton"}
 
 
 @dataclass(frozen=True)
@@ -70,12 +68,7 @@ def page(kind: str) -> tuple[Subject, Any, str]:
     html = tm2tfr.explore(subject, words[0], max_steps=STEPS).html
     columns = re.search(r'id="columns">(.*?)</script>', html, re.DOTALL)
     assert columns is not None
-    data = embedded(html)
-    if data["runs"][0]["live"]["reference"] is None:  # its reference is in the script, but not yet asked for by its page
-        graph = import_module(f"tm2tfr.sources.{SOURCES[name]}.graph_data")
-        data["sequence"] = graph.sequence_data(subject.program, subject.decoder)
-        data["runs"][0]["live"]["reference"] = {"kind": "sequence"}
-    return subject, data, columns[1]
+    return subject, embedded(html), columns[1]
 
 
 def sabotages(kind: str, subject: Subject, count: int, seed: int) -> Iterator[Sabotage]:

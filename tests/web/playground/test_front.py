@@ -122,6 +122,27 @@ def test_the_position_is_kept_while_one_types(window: Window) -> None:
     assert browser.position(page) == here
 
 
+def test_a_weight_can_be_broken(window: Window) -> None:
+    page = window.open()
+    path = "layers.5.feed_forward.output"
+    page.locator("[data-layer='5']").get_by_role("button", name="the weights of layer 5").click()
+    page.locator("#weight-5 ~ button").first.wait_for()
+    term = page.locator("[data-layer='5'] .term").last
+    place = term.get_attribute("data-place")
+    term.click()
+    page.locator("#weight-5").fill(f"{place} = 0")
+    page.keyboard.press("Enter")
+    page.locator("#weight-5-run").click()
+    page.locator(".notice .cause").first.wait_for()
+    assert (
+        page.locator(".notice .cause").first.inner_text().startswith("Cause: layer 5 (symbol), feed-forward at position ")
+    )
+    assert page.locator(".changes-panel li").inner_text().startswith(path)
+    page.get_by_role("button", name="Undo all").click()
+    page.locator(".notice").wait_for(state="detached")
+    assert page.locator(".verdict").inner_text() == "✓ halts after T = 15"
+
+
 def test_what_is_pasted_over_all_may_be_in_another_format(window: Window) -> None:
     page = window.open()
     written(page, "1RB1LB_1LA1RZ")

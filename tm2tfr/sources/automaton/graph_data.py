@@ -11,12 +11,11 @@ from tm2tfr.transformer.weights import Decoder
 
 def sequence_data(automaton: Automaton, decoder: Decoder) -> PlainData:
     """Return the nodes of the program, and the transitions, which alone say what the state and the verdict are."""
+    from tm2tfr.sources.logic import graph_data as logic  # noqa: PLC0415
+    from tm2tfr.sources.rasp import graph_data as rasp  # noqa: PLC0415
+
     program = inner(automaton, decoder)
-    if starred(decoder):
-        from tm2tfr.sources.logic.graph_data import sequence_data as of_program  # noqa: PLC0415
-    else:
-        from tm2tfr.sources.rasp.graph_data import sequence_data as of_program  # noqa: PLC0415
-    data = of_program(program, decoder)
+    data = (logic if starred(decoder) else rasp).sequence_data(program, decoder)
     places = {state: place for place, state in enumerate(automaton.states)}
     symbols = symbols_of(automaton, decoder)
     return {

@@ -178,7 +178,8 @@ class _Where:
 
     def heads(self, node: Node) -> list[tuple[int, int]]:
         """Return layer and head, both from 0, of those that look for a node: first what brings its parts."""
-        brought = [(n, claim.head) for n, claim in enumerate(map(bare, self._claims)) if _brings(claim, node)]
+        means = [(n, claim) for n, claim in enumerate(map(bare, self._claims)) if isinstance(claim, MeanClaim)]
+        brought = [(n, claim.head) for n, claim in means if _brings(claim, node)]
         found = [(n, k) for at, head in brought for n, k, claim in self._heads if claim == head and self._in(at, n)]
         found += [(n, k) for n, k, claim in self._heads if _looks_for(claim, node)]
         return list(dict.fromkeys(found))
@@ -198,10 +199,8 @@ def _holds(claim: SubspaceClaim | None, node: Node) -> bool:
     return claim == NodeClaim(node.kind, node.number)
 
 
-def _brings(claim: SubspaceClaim | None, node: Node) -> bool:
+def _brings(claim: MeanClaim, node: Node) -> bool:
     """Return whether a subspace has what a head brought of what an operator over positions is about."""
-    if not isinstance(claim, MeanClaim):
-        return False
     kinds: Mapping[type[Node], tuple[str, ...]] = {
         tl.Previous: ("back", "parity"),
         tl.Next: ("ahead", "parity"),

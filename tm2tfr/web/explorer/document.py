@@ -165,14 +165,17 @@ def model_data(program: object, recording: Recording) -> PlainData | None:
     return {key: value for key, value in explained.as_dict(labels=False).items() if key in ("variables", "patterns")}
 
 
-def document(program: object, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[PlainData, str]:
+def document(
+    program: object, recordings: Sequence[Recording], *, drawn: bool = True, columns: PackedColumns | None = None
+) -> tuple[PlainData, str]:
     """Return the data of a page, and the buffer with its columns as base64.
 
     Args:
         program: the program that was run; None: the page knows none.
         drawn: whether Graphviz draws the graph, where it is installed; otherwise the page does.
+        columns: where the columns go, if the page has others as well.
     """
-    page, columns = page_of(program), PackedColumns()
+    page, columns = page_of(program), PackedColumns() if columns is None else columns
     show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": f"{recordings[0].trace.machine} on {recordings[0].trace.input!r}",

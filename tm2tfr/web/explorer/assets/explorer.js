@@ -619,64 +619,6 @@ var explorer = (() => {
     };
   }
 
-  // src/live/decoder.ts
-  function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions: positions2, outputs } = spec;
-    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
-    let matrix = 0;
-    let entry2 = 0;
-    const next = (height, across) => {
-      const end2 = entry2 + counts[matrix++];
-      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
-      entry2 = end2;
-      return found;
-    };
-    const answers2 = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
-    const tokens = next(width, vocabulary.length);
-    const place = next(width, features.length);
-    const table2 = positions2 === null ? null : next(width, positions2);
-    const unembedding = next(answers2, width);
-    const unembeddingBias = next(answers2, 1);
-    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
-    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
-    const last = norm(spec.norm);
-    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
-      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
-        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
-      });
-      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
-      return { name, heads: own, feedForward, ...norms[n] };
-    });
-    const loops = spec.loops.map(({ first, last: last2, times: times4, until }) => ({ first, last: last2, times: times4, until: until ? next(1, width) : null }));
-    const names = namesOf(aboutOf(spec, buffers));
-    const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
-  }
-  function aboutOf(spec, buffers) {
-    if (spec.none !== void 0) throw new Error(spec.none);
-    return JSON.parse(textAt(buffers, spec.about));
-  }
-  function namesOf({ layout, layers }) {
-    return {
-      directions: layout.flatMap(({ name, labels }) => labels?.map((label2) => `${name}[${label2}]`) ?? [name]),
-      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
-    };
-  }
-  function answered({ outputs, vocabulary }) {
-    if (!outputs.length) return vocabulary;
-    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label2) => `${name}[${label2}]`));
-  }
-  function sums(steps, start2, end2) {
-    const found = new Int32Array(end2 - start2);
-    let sum2 = 0;
-    for (let n = start2; n < end2; n++) {
-      sum2 += steps[n];
-      found[n - start2] = sum2;
-    }
-    return found;
-  }
-
   // src/circuit.ts
   var Circuit = class {
     constructor(spec, buffers) {
@@ -837,6 +779,12 @@ var explorer = (() => {
     let precision = 6;
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
+  }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer >= 1 && layer <= layers.length ? layer : null;
   }
   function words(subspace, value, i) {
     if (!subspace.labels) return number(value.number, i);
@@ -1765,6 +1713,63 @@ var explorer = (() => {
   function coordinates(others, count2) {
     const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
     return kept.length ? { others: Object.fromEntries(kept) } : {};
+  }
+
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions: positions2, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry2 = 0;
+    const next = (height, across) => {
+      const end2 = entry2 + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
+      entry2 = end2;
+      return found;
+    };
+    const answers2 = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions2 === null ? null : next(width, positions2);
+    const unembedding = next(answers2, width);
+    const unembeddingBias = next(answers2, 1);
+    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
+    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
+    const last = norm(spec.norm);
+    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
+      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
+      });
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last2, times: times4, until }) => ({ first, last: last2, times: times4, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name, labels }) => labels?.map((label2) => `${name}[${label2}]`) ?? [name]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label2) => `${name}[${label2}]`));
+  }
+  function sums(steps, start2, end2) {
+    const found = new Int32Array(end2 - start2);
+    let sum2 = 0;
+    for (let n = start2; n < end2; n++) {
+      sum2 += steps[n];
+      found[n - start2] = sum2;
+    }
+    return found;
   }
 
   // src/live/norm.ts
@@ -2752,7 +2757,7 @@ var explorer = (() => {
       let i = 0;
       for (const passed of labels ? wholeRun(right, tokens) : righted(right, about, claims, facts)) {
         const cells2 = reads(passed, i);
-        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+        if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the weights that this page came with go wrong on this input themselves, at position ${i}; tm2tfr check names the cause`];
         i++;
       }
       const cause = labels ? causeInWhole(broken, right, about, claims, facts, position) : causeOf(broken, right, about, claims, facts);
@@ -2826,7 +2831,7 @@ var explorer = (() => {
   }
   function weightsOf({ decoder }, buffers) {
     if (decoder.none !== void 0) throw new Error(decoder.none);
-    return decoderOf(decoder, buffers);
+    return [decoderOf(decoder, buffers), aboutOf(decoder, buffers)];
   }
 
   // src/live/rerun.ts
@@ -2854,7 +2859,10 @@ var explorer = (() => {
     /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
-      this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+      this.weights ??= data.runs.map((spec) => {
+        const [decoder, about] = weightsOf(spec, buffers);
+        return { decoder, about };
+      });
       const begun = performance.now();
       const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
       const running = ordered(order2, this.worker(), progress);
@@ -3232,8 +3240,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.buffers = buffers;
       this.address = address;
       this.spec = spec.decoder;
-      this.right = weightsOf(spec, buffers);
-      this.about = aboutOf(spec.decoder, buffers);
+      [this.right, this.about] = weightsOf(spec, buffers);
       this.current = this.listed = this.right;
     }
     name;
@@ -3466,7 +3473,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name, blank }, alphabet, signs) {
+  function stepsOf(text, most) {
+    const limit = Number(text);
+    if (text.trim() === "") return null;
+    if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
+    throw stepsRefused(most);
+  }
+  function stepsRefused(most) {
+    return new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+  }
+  function checkSymbols({ name, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
@@ -3475,7 +3491,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const marks = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown2}
   ${marks}`);
   }
@@ -3887,12 +3903,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       }
     }
     limit() {
-      const { value } = this.steps;
       const { most } = this.data.box;
-      const limit = value.trim() === "" ? null : Number(value);
-      if (this.data.box.tokens || limit === null && this.data.circuit) return null;
-      if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
-      throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+      if (this.data.box.tokens) return null;
+      const limit = stepsOf(this.steps.value, most);
+      if (limit === null && !this.data.circuit) throw stepsRefused(most);
+      return limit;
     }
     run(word, maxSteps) {
       this.working(true);
@@ -4972,9 +4987,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   var MOST_NAMED2 = 12;
   var MOST_CHARACTERS = 26;
   var Layers = class {
-    constructor(run2, store, model = null, broken = null) {
+    constructor(run2, store, buffers, model, broken) {
       this.run = run2;
       this.store = store;
+      this.buffers = buffers;
       this.model = model;
       this.broken = broken;
       const { layers, labels, loops } = run2.spec;
@@ -4984,6 +5000,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -4993,6 +5015,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     run;
     store;
+    buffers;
     model;
     broken;
     element;
@@ -5049,7 +5072,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const button = this.button(String(l + 1), layer.name, () => run2.stepsWith(this.store.now.layer)[l]);
       const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
       const called = `layer ${l + 1}`;
-      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, () => run2.weights[l] ?? textOf(layerListing(...weightsOf(run2.spec, this.buffers), l + 1)));
       const equations = this.equations(l);
       const source = run2.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
       const card = el(
@@ -5195,7 +5218,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
   }
   function read3(called, scores, listing) {
-    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const text = el("pre", { tabindex: 0 });
+    const element = el("div", { class: "weights", hidden: true }, ...scores, text);
     const button = el("button", {
       type: "button",
       class: "small",
@@ -5203,6 +5227,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       "aria-label": `the weights of ${called}`,
       click: () => {
         element.hidden = !element.hidden;
+        text.textContent ||= listing();
         set(button, { "aria-expanded": String(!element.hidden) });
       }
     }, "weights");
@@ -7273,11 +7298,18 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer) => {
+        store.set({ i: position, layer: layer ? run2.stepsWith(store.now.layer)[layer - 1] : -1, playing: false });
+        const place = Math.max(0, runs.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
         el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
@@ -7359,7 +7391,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const tape = bits3 ? new BitsPanel(bits3, store) : new Tape(run2, machine, history2, description);
     const rules = description && new RulesPanel(description, store);
     const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
-    const layers = new Layers(run2, store, data.model, broken);
+    const layers = new Layers(run2, store, buffers, data.model, broken);
     broken?.watches(...layers.weights.map((card) => () => card.draw()));
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history2, signal);
@@ -7477,6 +7509,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     find("#help").addEventListener("click", () => mounted.help());
     const box = new Box(recorded, packed, script, (data, buffers) => {
       show(data, buffers);
+      if (broken?.changes.length) find(".notice, .changes-panel").scrollIntoView({ block: "center" });
       const { input } = data.runs[0];
       find(".bar .input b").textContent = input || "(empty)";
       find(".bar .input").title = find(".bar .input").textContent;

@@ -190,6 +190,12 @@
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
   }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer2 = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer2 >= 1 && layer2 <= layers.length ? layer2 : null;
+  }
   function words(subspace, value, i2) {
     if (!subspace.labels) return number(value.number, i2);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -24982,64 +24988,6 @@
     };
   }
 
-  // src/live/decoder.ts
-  function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions, outputs } = spec;
-    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
-    let matrix = 0;
-    let entry2 = 0;
-    const next = (height, across) => {
-      const end2 = entry2 + counts[matrix++];
-      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
-      entry2 = end2;
-      return found;
-    };
-    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
-    const tokens = next(width, vocabulary.length);
-    const place = next(width, features.length);
-    const table2 = positions === null ? null : next(width, positions);
-    const unembedding = next(answers, width);
-    const unembeddingBias = next(answers, 1);
-    const norm = (given2) => given2 && { gain: next(width, 1), bias: next(width, 1), epsilon: given2.epsilon };
-    const norms = spec.layers.map((layer2) => ({ attentionNorm: norm(layer2.attention_norm), feedForwardNorm: norm(layer2.feed_forward_norm) }));
-    const last2 = norm(spec.norm);
-    const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
-      const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
-        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name3, mask, soft: false, query, key, value, output: next(width, values2) };
-      });
-      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
-      return { name: name2, heads: own, feedForward, ...norms[n] };
-    });
-    const loops = spec.loops.map(({ first, last: last3, times: times4, until }) => ({ first, last: last3, times: times4, until: until ? next(1, width) : null }));
-    const names = namesOf(aboutOf(spec, buffers));
-    const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
-  }
-  function aboutOf(spec, buffers) {
-    if (spec.none !== void 0) throw new Error(spec.none);
-    return JSON.parse(textAt(buffers, spec.about));
-  }
-  function namesOf({ layout, layers }) {
-    return {
-      directions: layout.flatMap(({ name: name2, labels }) => labels?.map((label) => `${name2}[${label}]`) ?? [name2]),
-      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
-    };
-  }
-  function answered({ outputs, vocabulary }) {
-    if (!outputs.length) return vocabulary;
-    return outputs.flatMap(({ name: name2, labels }) => labels === null ? [name2] : labels.map((label) => `${name2}[${label}]`));
-  }
-  function sums(steps, start, end2) {
-    const found = new Int32Array(end2 - start);
-    let sum2 = 0;
-    for (let n = start; n < end2; n++) {
-      sum2 += steps[n];
-      found[n - start] = sum2;
-    }
-    return found;
-  }
-
   // src/circuit.ts
   var Circuit = class {
     constructor(spec, buffers) {
@@ -25701,6 +25649,63 @@
     return at < 0 ? columns[-1 - at] : null;
   }
 
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry2 = 0;
+    const next = (height, across) => {
+      const end2 = entry2 + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
+      entry2 = end2;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions === null ? null : next(width, positions);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given2) => given2 && { gain: next(width, 1), bias: next(width, 1), epsilon: given2.epsilon };
+    const norms = spec.layers.map((layer2) => ({ attentionNorm: norm(layer2.attention_norm), feedForwardNorm: norm(layer2.feed_forward_norm) }));
+    const last2 = norm(spec.norm);
+    const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
+      const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name3, mask, soft: false, query, key, value, output: next(width, values2) };
+      });
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name: name2, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last3, times: times4, until }) => ({ first, last: last3, times: times4, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name: name2, labels }) => labels?.map((label) => `${name2}[${label}]`) ?? [name2]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name: name2, labels }) => labels === null ? [name2] : labels.map((label) => `${name2}[${label}]`));
+  }
+  function sums(steps, start, end2) {
+    const found = new Int32Array(end2 - start);
+    let sum2 = 0;
+    for (let n = start; n < end2; n++) {
+      sum2 += steps[n];
+      found[n - start] = sum2;
+    }
+    return found;
+  }
+
   // src/live/norm.ts
   var LayerNorm = class {
     /** where: what the norm is called in refusals. */
@@ -26071,7 +26076,7 @@
   }
   function weightsOf({ decoder }, buffers) {
     if (decoder.none !== void 0) throw new Error(decoder.none);
-    return decoderOf(decoder, buffers);
+    return [decoderOf(decoder, buffers), aboutOf(decoder, buffers)];
   }
 
   // src/live/rerun.ts
@@ -26099,7 +26104,10 @@
     /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
-      this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+      this.weights ??= data.runs.map((spec) => {
+        const [decoder, about] = weightsOf(spec, buffers);
+        return { decoder, about };
+      });
       const begun = performance.now();
       const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
       const running = ordered(order2, this.worker(), progress);
@@ -26471,8 +26479,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.buffers = buffers;
       this.address = address;
       this.spec = spec.decoder;
-      this.right = weightsOf(spec, buffers);
-      this.about = aboutOf(spec.decoder, buffers);
+      [this.right, this.about] = weightsOf(spec, buffers);
       this.current = this.listed = this.right;
     }
     name;
@@ -26596,7 +26603,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
     return signs;
   }
-  function checkSymbols({ name: name2, blank }, alphabet, signs) {
+  function checkSymbols({ name: name2, blank, about }, alphabet, signs) {
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
@@ -26605,7 +26612,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
-    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
+    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
   ${shown3}
   ${marks2}`);
   }
@@ -26906,6 +26913,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const lines2 = [...normed2(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
     grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
     return lines2;
+  }
+  function textOf(lines2) {
+    return lines2.map((line) => `${line.map(({ before, text }) => (before ?? "") + text).join("")}
+`).join("");
   }
 
   // src/broken/panel.ts
@@ -27966,9 +27977,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var MOST_NAMED2 = 12;
   var MOST_CHARACTERS = 26;
   var Layers = class {
-    constructor(run2, store, model = null, broken = null) {
+    constructor(run2, store, buffers, model, broken) {
       this.run = run2;
       this.store = store;
+      this.buffers = buffers;
       this.model = model;
       this.broken = broken;
       const { layers, labels, loops } = run2.spec;
@@ -27978,6 +27990,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
@@ -27987,6 +28005,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     run;
     store;
+    buffers;
     model;
     broken;
     element;
@@ -28043,7 +28062,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const button2 = this.button(String(l + 1), layer2.name, () => run2.stepsWith(this.store.now.layer)[l]);
       const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
       const called = `layer ${l + 1}`;
-      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, () => run2.weights[l] ?? textOf(layerListing(...weightsOf(run2.spec, this.buffers), l + 1)));
       const equations = this.equations(l);
       const source = run2.spec.labels ? [...new Set(layer2.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer2.source;
       const card = el(
@@ -28189,7 +28208,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
   }
   function read3(called, scores, listing) {
-    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const text = el("pre", { tabindex: 0 });
+    const element = el("div", { class: "weights", hidden: true }, ...scores, text);
     const button2 = el("button", {
       type: "button",
       class: "small",
@@ -28197,6 +28217,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       "aria-label": `the weights of ${called}`,
       click: () => {
         element.hidden = !element.hidden;
+        text.textContent ||= listing();
         set(button2, { "aria-expanded": String(!element.hidden) });
       }
     }, "weights");
@@ -30348,11 +30369,18 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs2.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer2) => {
+        store.set({ i: position, layer: layer2 ? run2.stepsWith(store.now.layer)[layer2 - 1] : -1, playing: false });
+        const place = Math.max(0, runs2.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer2}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
         el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
@@ -30434,7 +30462,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history3, description);
     const rules = description && new RulesPanel(description, store);
     const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
-    const layers = new Layers(run2, store, data.model, broken);
+    const layers = new Layers(run2, store, buffers, data.model, broken);
     broken?.watches(...layers.weights.map((card) => () => card.draw()));
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history3, signal);
@@ -30637,6 +30665,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
             if (turn !== this.turn) return;
             show(again.data, again.buffers, {});
             said2(again.said);
+            this.main.querySelector(".notice, .changes-panel")?.scrollIntoView({ block: "center" });
           },
           (error) => said2(error instanceof Error ? error.message : String(error), true)
         );
