@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.engines.overflow import reach
+from tm2tfr.transformer.positions import is_built_in
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices
 
 # ── Columns of numbers in one compressed buffer, so that a page can contain every number of a long run.
@@ -80,6 +81,8 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
     """
     if decoder.soft:
         return {"none": "they have soft heads, and browsers round exponentials differently from the dense engine"}
+    if own := [name for name in decoder.features if not is_built_in(name)]:
+        return {"none": f"they have the position feature {own[0]}, which a page does not compute"}
     if decoder.nonzero > MOST_ENTRIES:
         return {"none": f"they have {decoder.nonzero:,} entries, and a page takes at most {MOST_ENTRIES:,}"}
     found = list(matrices(decoder).values())

@@ -157,6 +157,7 @@ class Comparing:
             raise refused()
         head = self.counting.lookup(single[0])
         head.needs(7.0)
+        head.factor = max(head.factor, 3.0) if self.counting.printed else head.factor
         self.bits.stream.embedded(feature)
         raw = self.heads.carry(head, feature, {feature: 1})
         time = Time(head.depth, 1)
