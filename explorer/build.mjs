@@ -25,7 +25,9 @@ await build({
   banner: { js: notice },
   define: { "import.meta.url": "document.baseURI" },
 });
-await copied("", explorer, "explorer.css", "page.html");
+await copied("", explorer, "page.html");
+const [palette, layout] = [await readFile(here("src/palette.css"), "utf8"), await readFile(here("src/explorer.css"), "utf8")];
+await writeFile(`${explorer}/explorer.css`, `${palette}\n${layout}`);
 for (const name of ["explorer.js", "labeller.js", "viz.js"]) {
   // a script element ends at its end tag, and a comment may swallow it
   const text = await readFile(`${explorer}/${name}`, "utf8");

@@ -19,6 +19,7 @@ from .api.runs import (
     save_weights,
     simulate,
     summary,
+    with_weight,
 )
 from .api.softness import figure_1, measure_softness, soften
 from .api.subject import Subject
@@ -110,4 +111,5 @@ __all__ = [
     "verify_checkpoint",
     "verify_disguise",
     "verify_export",
+    "with_weight",
 ]

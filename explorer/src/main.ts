@@ -52,6 +52,6 @@ declare global {
 if (typeof document === "undefined") serve();
 else
   start(document.currentScript!.textContent).catch((error: unknown) => {
-    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
     throw error;
   });

@@ -254,6 +254,30 @@ def listing(subject: Given, layer: str | None = None) -> str:
     return listed(Subject.of(subject).decoder, None if layer is None else str(layer))
 
 
+def with_weight(subject: Given, path: str, row: int | str, column: int | str, value: float) -> Decoder:
+    """Return the decoder of a subject with one weight changed.
+
+    >>> import tm2tfr
+    >>> decoder = tm2tfr.compile("palindromes")
+    >>> broken = tm2tfr.with_weight(decoder, "layers.4.heads.0.query", 1, "1", 1)
+    >>> print(tm2tfr.check(broken, "abba", max_steps=50).divergence.cause.layer_name)
+    read tape
+
+    Args:
+        subject: see `Subject.of`; a machine is compiled first.
+        path: that of the matrix, such as ``layers.4.heads.0.query``; layers count from 1, heads of a layer from 0.
+        row, column: by number from 0, or by name as `listing` prints it: a direction of the stream, a token, a position
+            feature or an answer. Components of heads and hidden units have numbers only.
+        value: any finite number; 0 removes the weight.
+
+    Raises:
+        ShapeError: for an unknown path or name, a number out of range, or a value that is not a finite number.
+    """
+    from tm2tfr.transformer.changes import with_weight as changed
+
+    return changed(Subject.of(subject).decoder, path, row, column, value)
+
+
 def summary(subject: Given) -> str:
     """Return what a decoder consists of: its layers with their equations, and the counts.
 

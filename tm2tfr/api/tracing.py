@@ -39,7 +39,7 @@ def beyond_certificate(trace: Trace, subject: Subject) -> str | None:
         return None  # see `tm2tfr certify`, which is for all inputs
     if trace.soft:
         return f"{agreed}: soft attention has no certificate: see tm2tfr soften"
-    if not subject.compiled and not any(subject.options.values()) and trace.tokens <= SURELY[trace.dtype]:
+    if subject.weights is None and not any(subject.options.values()) and trace.tokens <= SURELY[trace.dtype]:
         return None  # without a proof, which takes longer than a short run
     most = certified(trace, subject)
     if most is None or trace.tokens <= most:

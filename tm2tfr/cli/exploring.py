@@ -14,6 +14,7 @@ from tm2tfr.cli.about import verdict
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.options import (
     SLIDES,
+    ChangesOption,
     DtypeOption,
     SoftGroup,
     WordOption,
@@ -132,6 +133,7 @@ def explore(
     slides: SlidesGroup,
     max_steps: Annotated[int, steps()] = MAX_STEPS,
     dtype: DtypeOption = None,
+    changes: ChangesOption = None,
     asked: Annotated[Asked, But(compare=None)],
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
@@ -150,7 +152,11 @@ def explore(
     if compare is not None and "universal" in asked.options:
         what = "--compare shows the other left boundary, and a universal decoder has the repaired one alone"
         raise UsageError(f"tm2tfr explore: {what}: omit --compare")
-    found = subject(asked)
+    if compare is not None and changes:
+        raise UsageError(
+            "tm2tfr explore: --compare compiles other weights, and --set changes those of one: omit one of them"
+        )
+    found = subject(asked, changes=changes)
     traces = []
     if output is not None:
         from tm2tfr.api.pages import explore

@@ -294,6 +294,18 @@ TemperatureOption: TypeAlias = Annotated[
 ]
 
 
+ChangesOption: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        "Change a weight before the run, such as 'layers.4.heads.0.query[h,1]=-1'; can be repeated. Layers count from 1, "
+        "heads of a layer from 0; names are those that 'compile --explain' prints.",
+        "--set",
+        metavar="WEIGHT=VALUE",
+        panel=CONSTRUCTION,
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SoftGroup:
     """Soft attention."""

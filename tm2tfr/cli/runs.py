@@ -24,6 +24,7 @@ from tm2tfr.cli.options import (
     REPORTS,
     RUN,
     BytesOption,
+    ChangesOption,
     OutputOption,
     RecordedGroup,
     RunGroup,
@@ -153,6 +154,7 @@ def compile(
         int | None,
         count("The number of positions that --temperature auto covers. Default: 1,024.", least=1, panel=CONSTRUCTION),
     ] = None,
+    changes: ChangesOption = None,
     softness: SoftGroup,
     asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
@@ -161,7 +163,7 @@ def compile(
     from tm2tfr.base.files import check_file
 
     check_file(output, reading=asked.reading, what="weights", endings=[".safetensors"])
-    found = compiled(subject(asked), softness.soft, length)
+    found = compiled(subject(asked, changes=changes), softness.soft, length)
     from tm2tfr.transformer.listing import listing, summary
 
     if explain is not None:
@@ -187,6 +189,7 @@ def trace(
         bool, option("Step through the run in the terminal: forward, back, to any position, to what differs (extra: step).")
     ] = False,
     run: RecordedGroup,
+    changes: ChangesOption = None,
     softness: SoftGroup,
     asked: Asked,
 ) -> None:
@@ -199,7 +202,7 @@ def trace(
     if step:
         check_step(run, {"--quiet": quiet, "--all": everything, "--at": at is not None})
     check_places(asked.reading, run)
-    found = subject(asked)
+    found = subject(asked, changes=changes)
     word = bytes_in(found, contents, word)
     quiet = quiet or run.recorded
     run = replace(run, keep_rows=not quiet)
@@ -232,6 +235,7 @@ def table(
         bool, option("Show each token of a machine's description in the prompt as well.", "--all")
     ] = False,
     run: RunGroup,
+    changes: ChangesOption = None,
     softness: SoftGroup,
     asked: Asked,
 ) -> None:
@@ -246,7 +250,7 @@ def table(
         known = ", ".join(TABLES)
         raise OutputError(f"{output}: no table format has the extension {output and output.suffix!r}: use --format {known}")
     check_file(output, reading=asked.reading)
-    found = subject(asked)
+    found = subject(asked, changes=changes)
     done = traced(found, bytes_in(found, contents, word), run, soft=softness.soft, watch=Terminal())
     warn(done.warnings)
     text = table_of(done.trace, named, description=everything)
@@ -292,6 +296,7 @@ def check(
     contents: Annotated[list[Path] | None, BYTES] = None,
     format: Annotated[str, choice("Lines for people, or one JSON object per run.", of=REPORTS)] = "text",
     plan: CheckGroup,
+    changes: ChangesOption = None,
     softness: SoftGroup,
     asked: Annotated[Asked, But(draws=True, seed=seed(RUN, RANDOM_SEED))],
 ) -> None:
@@ -300,7 +305,12 @@ def check(
 
     check_places(asked.reading, plan)
     drawn = plan.random is not None
-    found = listed(asked) or subject(asked, seeded=drawn)
+    machines = listed(asked)
+    if machines is not None and changes:
+        raise UsageError(
+            f"tm2tfr check: {asked} is a list of machines, and --set changes a weight of one: name the machine"
+        )
+    found = machines or subject(asked, seeded=drawn, changes=changes)
     plan = replace(
         plan,
         inputs=(*(words or ()), *(bytes_in(found, path) or "" for path in contents or ())),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,15 +38,17 @@ def names_machine(argument: str) -> bool:
         return False
 
 
-def subject(asked: Asked, *, seeded: bool = False) -> Subject:
+def subject(asked: Asked, *, seeded: bool = False, changes: Sequence[str] | None = None) -> Subject:
     """Return the subject of a command, read in the format of ``--from``; its warnings go to standard error.
 
     Args:
         seeded: whether the command itself uses a seed, so that a circuit need not.
+        changes: changes of its weights, see `with_changes`.
 
     Raises:
         CompileError: if an option of the construction does not apply to it.
-        UsageError: for a number of steps of what takes none.
+        UsageError: for a number of steps of what takes none, or a text that is not a change of a weight.
+        ShapeError: for a weight that does not exist.
     """
     from tm2tfr.api.subject import Subject
     from tm2tfr.transformer.provenance import without_effect
@@ -69,6 +72,10 @@ def subject(asked: Asked, *, seeded: bool = False) -> Subject:
     if options:
         for note in without_effect(found.decoder.provenance):
             typer.echo(cautioned(f"warning: {note}"), err=True)
+    if changes:
+        from tm2tfr.transformer.changes import with_changes
+
+        found = replace(found, weights=with_changes(found.decoder, changes))
     return found
 
 

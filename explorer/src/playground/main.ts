@@ -9,6 +9,6 @@ const button = document.querySelector<HTMLElement>("#theme")!;
 theme(button);
 const playground = new Playground(new Api(token()), document.querySelector("#work")!, document.querySelector("#bar")!, () => button.click());
 playground.begin().catch((error: unknown) => {
-  document.querySelector("#work")!.replaceChildren(el("p", { class: "notice" }, `The playground cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+  document.querySelector("#work")!.replaceChildren(el("p", { class: "notice" }, `The playground cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
   throw error;
 });

@@ -20,6 +20,8 @@ _KEY, _VALUE, _FROM = (
 )
 _SAID = re.compile(r"@\s*\d{1,9}\s*=")
 """A variable at a position and a value, in which there may be a ``from``."""
+_WEIGHT = re.compile(r"[\w.]+\s*\[.*\]\s*=.*", re.DOTALL)
+"""A weight and a value, as `tm2tfr.transformer.changes` reads them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def read_settings(texts: Sequence[str], example: Callable[[], str] = str) -> dic
         elif match := _VALUE.fullmatch(text):
             value = match["value"].strip() or None
         else:
-            raise UsageError(f"{text!r} does not say what is to be set: {example() or 'write VAR@POS=VALUE'}")
+            weight = " (a weight is changed by 'tm2tfr check --set')" if _WEIGHT.fullmatch(text) else ""
+            raise UsageError(f"{text!r} does not say what is to be set{weight}: {example() or 'write VAR@POS=VALUE'}")
         key = match["name"], int(match["at"])
         if key in found:
             raise UsageError(f"{key[0]}@{key[1]} is set twice: set it once")

@@ -3709,7 +3709,7 @@ var explorer = (() => {
   if (typeof document === "undefined") serve();
   else
     start(document.currentScript.textContent).catch((error) => {
-      document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+      document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
       throw error;
     });
   return __toCommonJS(main_exports);

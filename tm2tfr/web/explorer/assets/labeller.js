@@ -940,7 +940,7 @@
     return `tokens ${shown.join(" ")}${more}; ${how}`;
   }
   start().catch((error) => {
-    find("h1").after(el("p", {}, `No other input can be run in this page: ${String(error)}. It needs a browser of 2023 or later.`));
+    find("h1").after(el("p", {}, `No other input can be run in this page: ${String(error)}. It needs a browser of 2024 or later.`));
     throw error;
   });
 })();

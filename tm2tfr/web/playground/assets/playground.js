@@ -27005,7 +27005,7 @@
   theme(button);
   var playground = new Playground(new Api(token()), document.querySelector("#work"), document.querySelector("#bar"), () => button.click());
   playground.begin().catch((error) => {
-    document.querySelector("#work").replaceChildren(el("p", { class: "notice" }, `The playground cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    document.querySelector("#work").replaceChildren(el("p", { class: "notice" }, `The playground cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
     throw error;
   });
 })();
