@@ -179,9 +179,7 @@ class _Reading:
             self._need(")")
             return found
         if name := self._next("i", "n"):
-            of_length = name == "n"
-            linear = (0, 1, 0) if of_length else (1, 0, 0)
-            return _linear(linear, (lambda _, n: n) if of_length else (lambda i, _: i))
+            return _linear((0, 1, 0), lambda _i, n: n) if name == "n" else _linear((1, 0, 0), lambda i, _n: i)
         return _constant(self._whole())
 
     def _divided(self, one: Expression, other: Expression) -> Expression:

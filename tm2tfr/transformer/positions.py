@@ -70,7 +70,8 @@ _OTHERS: Mapping[str, Feature] = {
     )
 }
 _MODULO = re.compile(r"i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)", re.ASCII)
-_USE = f"use {', '.join((*POSITION_FEATURES, *_OTHERS))}, i mod M = R with whole numbers 0 ≤ R < M, or an expression in i and n"
+_NAMES = ", ".join((*POSITION_FEATURES, *_OTHERS))
+_USE = f"use {_NAMES}, i mod M = R with whole numbers 0 ≤ R < M, or an expression in i and n"
 
 
 @cache

@@ -3,7 +3,7 @@
 The keys: ``construction``, ``source`` (the text of what was compiled), ``name``, ``option.NAME`` for each option of the
 construction, ``tm2tfr`` (the version that compiled it), ``notes`` (what has to be said of the weights, one line each) and,
 once attention is soft, ``attention`` and ``temperature``: a number, ``local`` where each head has its own, for runs of
-at most ``length`` positions, ``none`` where they hold for any length, or ``per-position`` or ``paper, 1/τ = n`` where it is a
+at most ``length`` positions, ``none`` where they hold for any length, ``per-position`` or ``paper, 1/τ = n`` where it is a
 function of the position or the length.
 Version 1 of weight files and exports said ``machine`` for ``source``, and ``left_boundary`` without ``option.``.
 """

@@ -1,8 +1,8 @@
 """Softmax whose temperature is a function of the position or the length: right at every length, up to what floats can hold.
 
 Two words for it. ``per-position``: each head's queries are multiplied by ln(margin)/γ, with some room for rounding, and its
-scores at position i by what its gap is divided by: i + 1, (i + 1)² or the number n of positions. ``paper``: the temperature of
-the theorem that the heads are printed in, the same for all heads, for weights whose queries have the printed constants:
+scores at position i by what its gap is divided by: i + 1, (i + 1)² or the number n of positions. ``paper``: the temperature
+of the theorem that the heads are printed in, the same for all heads, for weights whose queries have the printed constants:
 
 =========  =======================  ==================================
 weights    1/τ                      theorems of Yang et al.
@@ -47,8 +47,8 @@ def per_position(decoder: Decoder) -> Decoder:
     """Return `decoder` with softmax, each head with the temperature that it needs itself at each position.
 
     Raises:
-        CompileError: for a head about which nothing is proved alone, or whose margin grows with the length; for weights that
-            are already soft, or run layers again.
+        CompileError: for a head about which nothing is proved alone, or whose margin grows with the length; for weights
+            that are already soft, or run layers again.
     """
 
     def soft(number: int, head: Head) -> Head:

@@ -11,7 +11,7 @@ from statistics import linear_regression
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, PAPER, PER_POSITION, TEMPERATURES, Temperature, THEOREM_26
+from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, PAPER, PER_POSITION, TEMPERATURES, THEOREM_26, Temperature
 from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.engines.decode import Engine
@@ -36,9 +36,9 @@ def softened_by(decoder: Decoder, temperature: float | Temperature, n: int) -> D
 
     Args:
         temperature: ``local``: each head by its local bound; ``none``: likewise, in runs of any length;
-            ``per-position``, ``paper``: by a function of the position, see `tm2tfr.transformer.tempered`; ``theorem-26``: the
-            largest power of two that Theorem 26 guarantees; ``auto``: local bounds where every head that is not uniform has
-            one, otherwise Theorem 26; or a number.
+            ``per-position``, ``paper``: by a function of the position, see `tm2tfr.transformer.tempered`; ``theorem-26``:
+            the largest power of two that Theorem 26 guarantees; ``auto``: local bounds where every head that is not uniform
+            has one, otherwise Theorem 26; or a number.
         n: the number of positions that the words are right for; any, where no local bound depends on it.
 
     Raises:

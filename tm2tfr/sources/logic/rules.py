@@ -1,7 +1,7 @@
 """Expressions in a position i and a length n: the rules of monadic predicates (Definition 19), and claims of features.
 
-A rule is translated to an expression of Python and evaluated by walking its syntax tree, in whole numbers and fractions. This
-shares nothing with `tm2tfr.transformer.expressions`, by which engines compute the same text.
+A rule is translated to an expression of Python and evaluated by walking its syntax tree, in whole numbers and fractions.
+This shares nothing with `tm2tfr.transformer.expressions`, by which engines compute the same text.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def rule(text: str) -> Rule:
     while start < len(text):
         if (found := _WORD.match(text, start)) is None:
             at = len(text) - len(text[start:].lstrip())
-            word = re.match(r"\w+|.", text[at:])
-            what = f"{word[0]!r} is not part of a rule" if word else "the rule ends here"
+            wrong = re.match(r"\w+|.", text[at:])
+            what = f"{wrong[0]!r} is not part of a rule" if wrong else "the rule ends here"
             raise RuleError(what, at, "use i, n, whole numbers, + - * % ^, comparisons, & | ! and in {1, 2}")
         word = found[1] or found[2]
         written = _PYTHON.get(word, str(int(word)) if word.isdecimal() else word)
@@ -116,11 +116,12 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[RuleValue, RuleValue], bool]] = {
 
 def _check(node: ast.expr) -> None:
     """Raise _WrongError for a part of Python that is not part of rules."""
+    parts: list[ast.expr]
     match node:
         case ast.Constant() | ast.Name():
-            return
+            parts = []
         case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int(exponent))) if exponent <= LARGEST_POWER:
-            return _check(node.left)
+            parts = [node.left]
         case ast.BinOp(op=ast.Pow()):
             raise _WrongError(f"an exponent is a whole number up to {LARGEST_POWER}", node.right)
         case ast.BinOp() if type(node.op) in _ARITHMETIC:

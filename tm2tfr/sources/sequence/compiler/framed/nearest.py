@@ -97,7 +97,7 @@ class Attending:
         return self._chosen(asked, [[there]], brought)
 
     def _by_parity(self, asked: Sought) -> Finite:
-        """Return ⊖ or ⊕ as printed: of the nearest even and the nearest odd position, the one of the other parity than i's."""
+        """Return ⊖ or ⊕ as printed: of the nearest even and odd positions, the one of the other parity than i's."""
         node, truth = asked.node, asked.values.truth
         behind = node.sight == ">"
         self.bits.stream.embedded("(-1)^i")
