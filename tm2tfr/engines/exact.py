@@ -13,7 +13,7 @@ from tm2tfr.engines.overflow import beyond_the_table
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.layers import MOST_PASSES, endless
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
-from tm2tfr.transformer.parts import AHEAD, LENGTH, LOOPS, NO_BOS, OUTPUTS, TABLE, WRITTEN, refuse_parts
+from tm2tfr.transformer.parts import AHEAD, LENGTH, LOOPS, NO_BOS, OUTPUTS, TABLE, TEMPERED, WRITTEN, refuse_parts
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -121,7 +121,7 @@ class ExactSession:
     """
 
     def __init__(self, decoder: Decoder) -> None:
-        known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, LENGTH, WRITTEN)
+        known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, LENGTH, WRITTEN, TEMPERED)  # heads refuse softmax
         refuse_parts(decoder, "the exact engine", "square roots are not rational: use the dense engine", known=known)
         self._width, self._position = decoder.layout.width, 0
         self.residual: Sequence[Rational] = ()
