@@ -22,7 +22,7 @@ from fractions import Fraction
 
 from tm2tfr.base.errors import ShapeError
 
-LONGEST, DEEPEST, LARGEST_POWER = 400, 40, 9
+LONGEST, DEEPEST, LARGEST_POWER = 1_200, 40, 9
 """The most characters of an expression, how deep it may be nested, and the largest exponent."""
 _WORD = re.compile(r" *(?:([0-9]{1,12})(?![0-9])|(in\b|[in]\b|!=|<=|>=|[-+*/%^()=<>!&|{},])) *", re.ASCII)
 Value = Fraction | int

@@ -49,7 +49,8 @@ def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ())
     """
     if found := [part for part in parts(decoder) if part not in known]:
         problem = f"these weights have {_joined(found)}, which an export to {target} does not have"
-        way = "use --to torch or --to onnx" if decoder.labeller else "run them with tm2tfr, or save them as a weight file"
+        elsewhere = decoder.labeller and not {LENGTH, TEMPERED} & set(found)
+        way = "use --to torch or --to onnx" if elsewhere else "run them with tm2tfr, or save them as a weight file"
         raise ExportError(f"{problem}: {way}")
 
 

@@ -14,6 +14,7 @@ from tm2tfr.contract.options import LogicOptions
 from tm2tfr.sources.logic import nodes
 from tm2tfr.sources.logic.nodes import Node, looks_right
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.rules import weighed
 from tm2tfr.sources.logic.write import answered_names, output_names
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
@@ -149,7 +150,12 @@ def _number(node: nodes.Node, own: Sequence[seq.Operation], about: seq.NodeField
             return seq.Weighted(terms=tuple(zip(factors, own, strict=True)), constant=node.constant, **about)
         case nodes.Predicate():
             return seq.Property(
-                of=own[0], predicate=node.predicate, modulus=node.modulus, remainder=node.remainder, **about
+                of=own[0],
+                predicate=node.predicate,
+                modulus=node.modulus,
+                remainder=node.remainder,
+                rule=weighed(node.rule) if node.rule else "",
+                **about,
             )
     return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +17,9 @@ from functools import lru_cache
 RuleValue = int | Fraction
 _WORD = re.compile(r"\s*(?:(\d{1,12})(?!\d)|(in\b|[in]\b|!=|<=|>=|[-+*/%^()=<>!&|{},]))\s*", re.ASCII)
 _PYTHON = {"^": " ** ", "=": " == ", "&": " and ", "|": " or ", "!": " not ", "in": " in "}
-LONGEST, LARGEST_POWER = 300, 9
+LONGEST, LARGEST_POWER = 1_200, 9
+WRITTEN, DEEPEST = 200, 16
+"""A rule in a program has at most this many characters, and brackets this deep, so that engines read it, see `weighed`."""
 
 
 class RuleError(Exception):
@@ -88,6 +90,35 @@ def rule(text: str) -> Rule:
         where = places[min(max(column, 0), len(places) - 1)] if places else 0
         raise RuleError(what, where, "write a rule such as i % 3 = 0, i in {1, 2, 5} or 2*i <= n") from error
     return Rule(text, tree)
+
+
+def stated(text: str) -> Rule:
+    """Return the rule of a predicate, as it stands in a program.
+
+    Raises:
+        RuleError: if it is none, divides, says nothing that holds or does not, or is too long or too deep.
+    """
+    if "/" in text:
+        raise RuleError("'/' is not part of a rule", text.index("/"), "multiply the other side: numbers are whole")
+    if len(text) > WRITTEN or max(depth(text), default=0) > DEEPEST:
+        raise RuleError(f"this rule has more than {WRITTEN} characters, or brackets too deep", 0, "write a shorter one")
+    found = rule(text)
+    if not found.truth:
+        raise RuleError("this rule is a number, and has to say whether something holds", 0, "compare it: i % 3 = 0")
+    return found
+
+
+def depth(text: str) -> Iterator[int]:
+    """Yield how many brackets and signs ``!`` are open at each character."""
+    opened = 0
+    for character in text:
+        opened += (character in "(!") - (character == ")")
+        yield opened
+
+
+def weighed(text: str) -> str:
+    """Return a rule as weights have it, where n is the number of positions, with BOS and EOS."""
+    return re.sub(r"\bn\b", "(n-2)", " ".join(text.split()))
 
 
 class _WrongError(Exception):

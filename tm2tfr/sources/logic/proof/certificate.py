@@ -218,7 +218,7 @@ class LogicProof(Proof[LogicCertificate]):
         if decoder.normed:
             raise Refused("shape", "the proof does not know layer norms", "compile the formula anew")
         if decoder.soft and not is_per_position(decoder):
-            remedy = "use --temperature per-position, or see tm2tfr soften for what is known of softmax"
+            remedy = "soften the formula per position, or see tm2tfr soften for what is known of softmax"
             raise Refused("shape", "the proof knows softmax at a temperature per position alone", remedy)
         if decoder.soft and plain.dtype == "rational":
             raise Refused("shape", "the exact engine runs average-hard attention only", "use the dense engine")

@@ -3,7 +3,8 @@
 The heads are those of the weights with average-hard attention, whose queries are multiplied by a factor f, see
 `tm2tfr.transformer.tempered`; so their shapes and gaps are shown on the queries divided by f (`heads`). In exact arithmetic
 the best score, over the temperature, is ahead by g = f·γ at every position, and g ≥ ln(margin)·(1 + 1/32). That the margin
-is enough for what the head carries is Lemma G of docs/logic-scheme.md: a claim of the construction, verified on short words.
+is enough for what the head carries is Lemma G of docs/logic-scheme.md: a claim of the construction, verified on short
+words.
 
 In floats with unit roundoff u:
 

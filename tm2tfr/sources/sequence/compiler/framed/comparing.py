@@ -191,6 +191,8 @@ class _Reached:
 
 def feature_of(node: Property) -> str:
     """Return the position feature that is 1 where the predicate holds of the position's number."""
+    if node.predicate == "rule":
+        return node.rule
     return f"i mod {node.modulus} = {node.remainder}" if node.predicate == "mod" else f"{node.predicate}(i)"
 
 
