@@ -17,7 +17,7 @@ from tm2tfr.base.errors import EngineError, ExportError, ShapeError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import Observation, run_whole
 from tm2tfr.engines.dense import DenseDecoder
-from tm2tfr.sources.logic.rules import rule
+from tm2tfr.sources.logic.theta import rule
 from tm2tfr.targets.matrices.contents import refuse_export
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.storage import dumps, loads
@@ -87,7 +87,7 @@ def test_bounds_hold(text: str) -> None:
             for text in ("i i", "i^n", "2^i", "i^10", "(i", "i)", "1 < i < 3", "i in {n}")
         ),
         ("(" * 60 + "i" + ")" * 60, "unknown position feature"),
-        ("+".join("i" * 300), "unknown position feature"),
+        ("+".join("i" * 700), "unknown position feature"),
     ],
 )
 def test_what_is_no_expression(text: str, words: str) -> None:

@@ -183,7 +183,8 @@ class _Reading:
         return _constant(self._whole())
 
     def _divided(self, one: Expression, other: Expression) -> Expression:
-        at = lambda i, n: Fraction(one.at(i, n)) / other.at(i, n)  # noqa: E731
+        def at(i: int, n: int) -> Value:
+            return Fraction(one.at(i, n)) / other.at(i, n)
 
         def bounds(most: int) -> Bounds:
             low, high = other.bounds(most)

@@ -14,7 +14,7 @@ from tm2tfr.contract.options import LogicOptions
 from tm2tfr.sources.logic import nodes
 from tm2tfr.sources.logic.nodes import Node, looks_right
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.rules import weighed
+from tm2tfr.sources.logic.theta import weighed
 from tm2tfr.sources.logic.write import answered_names, output_names
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed

@@ -15,7 +15,7 @@ from tm2tfr.base.errors import InputError
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.library import checked
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.rules import rule
+from tm2tfr.sources.logic.theta import rule
 
 LogicValue = bool | str | int
 """What a node is at a position: a bit, a label or a number."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import InputError
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node, needed
-from tm2tfr.sources.logic.rules import rule
+from tm2tfr.sources.logic.theta import rule
 
 Grid = NDArray[Any]
 """(words, n): bits as bool, labels as places, numbers as int64."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
 from tm2tfr.base.errors import Span
-from tm2tfr.sources.logic.rules import rule
+from tm2tfr.sources.logic.theta import rule
 
 NodeKind = Literal["bit", "label", "number"]
 """What a node is at a position: true or false, one of finitely many texts, or a whole number."""
@@ -170,7 +170,7 @@ class Predicate(Node):
 
     θ is defined on 0 as well, where the paper has it on 1..n. ``mod``: t mod `modulus` = `remainder`, so that odd(t) is
     1 mod 2; ``prime``, ``square`` (0, 1, 4, …) and ``power of 2`` (1, 2, 4, …) are as always. ``rule``: θ_n(t) is a rule in
-    i, which is t, and the number n of tokens of the word, see `tm2tfr.sources.logic.rules`; `theta` is its name.
+    i, which is t, and the number n of tokens of the word, see `tm2tfr.sources.logic.theta`; `theta` is its name.
     """
 
     predicate: PredicateName

@@ -33,7 +33,7 @@ from tm2tfr.sources.logic.language.lexemes import (
     parser,
     statements,
 )
-from tm2tfr.sources.logic.rules import RuleError, stated
+from tm2tfr.sources.logic.theta import RuleError, stated
 
 # ── What is wrong with an expression that cannot be read, and what to do.
 _CHARACTERS = {

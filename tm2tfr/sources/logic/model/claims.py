@@ -7,7 +7,7 @@ A subspace may be claimed to hold (X)
 
 - ``token``, the one-hot vector of the token fed; ``bos``, ``eos``, ``early``: 1 iff the position is 0, n+1, at most 1;
 - a feature of the position i: ``1``, ``i``, ``i^2``, ``1/(i+1)``, ``i mod 2 = 1``, ``prime(i)``, ``square(i)``,
-  ``power of 2(i)``, ``(-1)^i``, or an expression in i and the number n of positions, see `tm2tfr.sources.logic.rules`;
+  ``power of 2(i)``, ``(-1)^i``, or an expression in i and the number n of positions, see `tm2tfr.sources.logic.theta`;
 - ``is s3 !s4 | s5="a"``: 1 iff the position is inside the word and one of the alternatives is true there, each a
   conjunction of bits and labels; ``is`` alone: inside the word; ``is never``: 0;
 - ``label s3``: the one-hot vector of a label, nothing outside the word;
@@ -45,7 +45,7 @@ from typing import get_args
 
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node
-from tm2tfr.sources.logic.rules import RuleError, rule
+from tm2tfr.sources.logic.theta import RuleError, rule
 from tm2tfr.transformer.weights import Mask
 
 GIVEN = ("token", "bos", "eos", "early")

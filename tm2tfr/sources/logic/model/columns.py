@@ -48,7 +48,7 @@ from tm2tfr.sources.logic.model.claims import (
     equality,
 )
 from tm2tfr.sources.logic.nodes import Node
-from tm2tfr.sources.logic.rules import rule
+from tm2tfr.sources.logic.theta import rule
 
 FramedColumn: TypeAlias = Any
 """An array of numpy: (words, positions)."""

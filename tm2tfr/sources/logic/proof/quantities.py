@@ -25,7 +25,7 @@ from tm2tfr.certificates.kit import Refused
 from tm2tfr.contract.specification import written
 from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.nodes import Node, Sum
-from tm2tfr.sources.logic.rules import rule
+from tm2tfr.sources.logic.theta import rule
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.residual import Subspace
