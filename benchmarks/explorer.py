@@ -1,5 +1,8 @@
 """The explorer: how long a page takes to make, to show and to step through, for 20,000 rows; how large it is.
 
+Of RASP programs with 10 tokens: how long the page takes to open, and to answer a pointer: from the event to the end of the
+next frame, up to 17 ms of which pass before that begins; `cpu` is the time that the page's thread computes for an answer.
+
 Needs Chromium and Playwright. Times depend on the machine; what carries over are the ratios, and that the first paint
 comes long before a second is over.
 """
@@ -22,6 +25,15 @@ PAGES: dict[str, dict[str, Any]] = {
     "30 states, 20,000 rows": {"subject": None, "max_steps": STEPS},
 }
 
+PROGRAMS = {
+    "reverse": "abcabcabca",
+    "sort": "cabbacabca",
+    "double-histogram": "§abbcabcab",
+    "dyck-2": "({}())({)}",
+    "looped-parity": "0110100110",
+    "long-addition": "9517+08423",
+}
+
 TIMES = """async () => {
   const paint = performance.getEntriesByName("first-contentful-paint")[0].startTime;
   const frames = async key => {
@@ -35,6 +47,28 @@ TIMES = """async () => {
     return times.sort((a, b) => a - b)[50];
   };
   return { paint, step: await frames("ArrowRight"), leap: await frames("PageDown") };
+}"""
+
+HOVER = """async () => {
+  const times = { matrix: [], cells: [] };
+  const timed = async (name, act) => {
+    const start = performance.now();
+    act();
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+    times[name].push(performance.now() - start);
+  };
+  const tape = document.querySelector(".flow-tape");
+  const box = tape.getBoundingClientRect();
+  for (let n = 0; n < 60; n++) {
+    const rows = [...document.querySelectorAll(".matrix .row-frame")];
+    if (rows.length) await timed("matrix", () => rows[(7 * n) % rows.length].dispatchEvent(new MouseEvent("mouseenter")));
+    const [clientX, clientY] = [box.left + (0.07 * n % 1) * box.width, box.top + (0.13 * n % 1) * box.height];
+    await timed("cells", () => tape.dispatchEvent(new MouseEvent("mousemove", { clientX, clientY })));
+  }
+  const median = times => times.sort((a, b) => a - b)[times.length >> 1];
+  const both = [...times.matrix, ...times.cells];
+  const late = both.sort((a, b) => a - b)[Math.floor(0.95 * both.length)];
+  return { count: both.length, matrix: median(times.matrix), cells: median(times.cells), late };
 }"""
 
 
@@ -78,6 +112,33 @@ def main() -> None:
             paint, ready, step, leap = (median(times[key] for times in seen) for key in ("paint", "ready", "step", "leap"))
             figures = (path.stat().st_size / 1e6, made, made / alone, paint, ready, step, leap)
             print(f"{name:<30}" + "".join(f"{figure:14.2f}" for figure in figures))
+        columns = ("kB", "opened ms", "matrix ms", "cells ms", "95 % ms", "cpu ms")
+        print(f"\n{'RASP program, 10 tokens':<30}" + "".join(f"{column:>14}" for column in columns))
+        for name, word in PROGRAMS.items():
+            path = Path(folder) / "program.html"
+            tm2tfr.explore(name, word).save(path)
+            print(
+                f"{name:<30}"
+                + "".join(f"{figure:14.1f}" for figure in (path.stat().st_size / 1000, *pointed(chromium, path)))
+            )
+
+
+def pointed(chromium: Any, path: Path) -> tuple[float, ...]:
+    """Return how long the page of a RASP program takes to open and to answer a pointer, in ms."""
+    window = browser.Window(chromium)
+    opened, page = timed(lambda: window.open(path))
+    session = window.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def computed() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(1000 * float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")
+
+    before = computed()
+    found = page.evaluate(HOVER)
+    answer = (computed() - before) / found["count"]
+    window.close()
+    return (1000 * opened, found["matrix"], found["cells"], found["late"], answer)
 
 
 if __name__ == "__main__":

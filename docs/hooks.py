@@ -1,16 +1,15 @@
-"""What the site is built with beyond its configuration: formulas, figures, the commands from their own help, the search."""
+"""What the site is built with beyond its configuration: formulas, figures, tables from the code, the search."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 import sys
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import latex2mathml.converter
-import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -21,7 +20,6 @@ from figures.chapter import FIGURES
 from figures.universal import FIGURES as OF_UNIVERSAL
 
 from tm2tfr import explain
-from tm2tfr.cli import app
 from tm2tfr.contract.options import table
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
@@ -34,7 +32,7 @@ NOT_OPERATORS = {
 }
 """⊥, which is a value here, and the bars around an absolute value would have the spaces of an operator."""
 SUBSCRIPT = re.compile(r"\\_(?:\\\{(.*?)\\\}|(\w+))")
-COMMANDS, OPTIONS, MODEL = "<!-- commands -->", "<!-- options -->", "<!-- model -->"
+OPTIONS, MODEL = "<!-- options -->", "<!-- model -->"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -45,7 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    for mark, made in ((COMMANDS, commands), (OPTIONS, table), (MODEL, model)):
+    for mark, made in ((OPTIONS, table), (MODEL, model)):
         markdown = markdown.replace(mark, made()) if mark in markdown else markdown
     return markdown
 
@@ -92,25 +90,3 @@ def mathml(match: re.Match[str]) -> str:
     for operator, sign in NOT_OPERATORS.items():
         drawn = drawn.replace(operator, sign)
     return drawn
-
-
-def commands() -> str:
-    """Return the reference of the command line, from the commands themselves."""
-    return "\n".join(command(each.command) for each in app.commands.values())
-
-
-def command(found: Any) -> str:
-    context = typer.Context(found, info_name=f"tm2tfr {found.name}", **found.context_settings)
-    usage = " ".join(found.collect_usage_pieces(context))
-    help, _, example = found.help.rpartition("\n\nExample: ")
-    lines = [f"## {found.name}", "", help, "", "```text", f"tm2tfr {found.name} {usage}", "```", ""]
-    lines += ["Example:", "", "```text", example, "```", ""]
-    panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-    for param in found.get_params(context):
-        if (record := param.get_help_record(context)) is not None:  # hidden options have none
-            panel = param.rich_help_panel or f"{param.param_type_name}s".capitalize()
-            panels.setdefault(panel, []).append((escape(record[0]), escape(record[1].replace("\\[", "["))))
-    for panel, cells in panels.items():
-        rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
-        lines += [f"**{panel}**", "", "<dl>", *rows, "</dl>", ""] if rows else []
-    return "\n".join(lines)

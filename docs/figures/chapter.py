@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from functools import wraps
 from itertools import accumulate
@@ -14,8 +15,11 @@ from matplotlib.figure import Figure
 import tm2tfr
 from tm2tfr.engines.dense import Dense
 from tm2tfr.runs.cause import observe
+from tm2tfr.web.palette import palette
 
-BEST, OTHER, INK = "#d9480f", "#4c6ef5", "#7a7f87"
+BEST, OTHER, INK = (palette()[name].light for name in ("hue1", "hue0", "soft"))
+HEX = re.compile(r"#[0-9a-f]{6}")
+LIGHT_DARK = re.compile(rb"light-dark\((#[0-9a-f]{6}), #[0-9a-f]{6}\)")
 INKED = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor")
 LOOKS = {"font.family": "sans-serif", "font.size": 11, "axes.spines.top": False, "axes.spines.right": False}
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tm2tfr", **LOOKS, **dict.fromkeys(INKED, INK)}
@@ -44,10 +48,17 @@ def styled(draw: Callable[[], bytes]) -> Callable[[], bytes]:
 
 
 def saved(figure: Figure) -> bytes:
-    """Return a figure as SVG."""
+    """Return a figure as SVG, whose colours are those of the page that it stands in, light or dark."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
-    return buffer.getvalue()
+    text = buffer.getvalue().decode("utf-8").replace("<svg ", '<svg style="color-scheme: light dark" ', 1)
+    dark = {colour.light: f"light-dark({colour.light}, {colour.dark})" for colour in palette().values()}
+    return HEX.sub(lambda colour: dark.get(colour[0], colour[0]), text).encode("utf-8")
+
+
+def light_only(figure: bytes) -> bytes:
+    """Return a figure with its light colours alone, for programs that know no others."""
+    return LIGHT_DARK.sub(rb"\1", figure)
 
 
 def _scores(head: str, title: str, shown: Callable[[int], bool]) -> bytes:

@@ -15,10 +15,12 @@ import tm2tfr
 from tm2tfr.engines.dense import Dense
 from tm2tfr.runs.cause import observe
 from tm2tfr.runs.comparison import Trace
+from tm2tfr.web.palette import palette
 
 MACHINE, WORD = "binary-increment", "11"
 """The run that is drawn: it has few rules, reads what was given and what was written, and halts."""
-KINDS = {"tape": "#868e96", "key": "#4c6ef5", "value": "#d9480f", "input": "#2f9e44", "BOS": "#868e96", "triple": "#ae3ec9"}
+GIVEN, WRITTEN = (palette()[name].light for name in ("hue3", "hue2"))
+KINDS = {"tape": INK, "key": OTHER, "value": BEST, "input": GIVEN, "BOS": INK, "triple": WRITTEN}
 """The kinds of tokens, in the order of the prompt, with their colours."""
 LOOKS = {
     "latest write": "latest write",

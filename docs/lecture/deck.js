@@ -22,10 +22,18 @@ function notes() {
   document.getElementById("notes").setAttribute("aria-pressed", String(shown));
 }
 
+const themes = ["auto", "light", "dark"];
+
+function theme() {
+  const next = themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % themes.length];
+  document.documentElement.dataset.theme = next;
+  document.getElementById("theme").textContent = `Theme: ${next}`;
+}
+
 const keys = {
   ArrowRight: () => go(now + 1), ArrowDown: () => go(now + 1), PageDown: () => go(now + 1), " ": () => go(now + 1),
   ArrowLeft: () => go(now - 1), ArrowUp: () => go(now - 1), PageUp: () => go(now - 1),
-  Home: () => go(1), End: () => go(slides.length), n: notes,
+  Home: () => go(1), End: () => go(slides.length), n: notes, t: theme,
 };
 
 addEventListener("keydown", (event) => {
@@ -38,6 +46,7 @@ addEventListener("hashchange", () => go(numbered()));
 document.getElementById("back").addEventListener("click", () => go(now - 1));
 document.getElementById("on").addEventListener("click", () => go(now + 1));
 document.getElementById("notes").addEventListener("click", notes);
+document.getElementById("theme").addEventListener("click", theme);
 const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries)
     if (isIntersecting) {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import sys
 import zipfile
 from html import escape, unescape
 from pathlib import Path
@@ -20,6 +21,11 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from figures.chapter import light_only
+
+PALETTE = HERE.parents[1] / "explorer" / "src" / "palette.css"
+"""The colours and the type of the explorer, which slides and sheets share."""
 SLIDES = "lecture/slides.md"
 FIGURES = {
     "chapter.svg": "chapter.svg",
@@ -32,6 +38,8 @@ FIGURES = {
     "rule.svg": "figures/rule.svg",
 }
 """Name of a figure beside the slides -> the figure of the site that it is."""
+INVERTED = ("chapter.svg", "adder-attention.svg", "reverse.svg")
+"""The figures that are black on white: on a dark slide their lightness is inverted, and their hues are kept."""
 TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".woff": "font/woff"}
 RULE = re.compile(r"<hr ?/?>")
 IMAGE = re.compile(r'(<img [^>]*?src=")figures/([\w.-]+)(")')
@@ -51,7 +59,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             if (found := files.get_file_from_path(place)) is None:
                 raise PluginError(f"the slides show {place}, which is not there")
             files.append(File.generated(config, f"lecture/figures/{name}", content=found.content_bytes))
-            archive.writestr(zipfile.ZipInfo(f"slides/figures/{name}", ANY_TIME), found.content_bytes)
+            archive.writestr(zipfile.ZipInfo(f"slides/figures/{name}", ANY_TIME), light_only(found.content_bytes))
     files.append(File.generated(config, "lecture/slides.zip", content=buffer.getvalue()))
     return files
 
@@ -62,14 +70,17 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
         return output
     slides = RULE.split(NO_ANCHOR.sub("", page.content or ""))
     sections = "\n".join(section(n, html, len(slides)) for n, html in enumerate(slides, start=1))
-    embedded = IMAGE.sub(
-        lambda image: f"{image[1]}{data(Path(config.site_dir, 'lecture/figures', image[2]))}{image[3]}", sections
-    )
-    style = (HERE / "deck.css").read_text(encoding="utf-8").replace("math.woff", data(HERE.parent / "fonts" / "math.woff"))
+
+    def embedded(image: re.Match[str]) -> str:
+        kind = ' class="inverted"' if image[2] in INVERTED else ""
+        return f"{image[1]}{data(Path(config.site_dir, 'lecture/figures', image[2]))}{image[3]}{kind}"
+
+    style = "\n".join(path.read_text(encoding="utf-8") for path in (PALETTE, HERE / "deck.css"))
+    style = style.replace("math.woff", data(HERE.parent / "fonts" / "math.woff"))
     script = (HERE / "deck.js").read_text(encoding="utf-8")
     title = escape(str(page.title))
     return f"""<!DOCTYPE html>
-<html lang="en">
+<html lang="en" data-theme="auto">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -79,13 +90,14 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 </head>
 <body>
 <main>
-{embedded}
+{IMAGE.sub(embedded, sections)}
 </main>
 <nav aria-label="Slides">
 <a href="index.html">About these slides</a>
 <button type="button" id="back">Back</button>
 <button type="button" id="on">On</button>
 <button type="button" id="notes" aria-pressed="false">Notes</button>
+<button type="button" id="theme">Theme: auto</button>
 </nav>
 <script>
 {script}</script>

@@ -1,19 +1,20 @@
 // Playing: buttons, slider, jump, speed, keys, and the address, which keeps the position.
 
+import { keptInAddress } from "./broken/address";
 import { el, icon, set } from "./dom";
 import type { Showing, Store } from "./state";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1000];
-const PLAY = "M8 5v14l11-7z";
-const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
+export const PLAY = "M8 5v14l11-7z";
+export const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
 
-const keys = (graph: string): [string, string][] => [
-  ["Space", "play, pause"],
-  ["→ ←", "one step forward, one step back"],
-  ["Shift → ←", "ten steps forward, ten steps back"],
-  ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+const keys = (graph: string, layers: boolean): [string, string][] => [
+  ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+  ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+  ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+  ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
   ["Home, End", "the first position, the last position"],
-  ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+  ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
   ["g", `enlarge the ${graph} to the whole window, and back`],
   ["+ −", "faster, slower"],
   ["j", "jump to a position"],
@@ -27,6 +28,8 @@ export interface Settings {
   divergence: number | null;
   /** What the graph is called. */
   graph: string;
+  /** A layer that is chosen, in a few words. */
+  stage: (layer: number) => string;
   /** Whether the address keeps the position. */
   address?: boolean;
   /** What the key t does. */
@@ -40,6 +43,7 @@ export class Controls {
   private readonly jump: HTMLInputElement;
   private readonly speed: HTMLSelectElement;
   private readonly play: HTMLButtonElement;
+  private readonly stage = el("span", { class: "stage", "aria-live": "off" });
   private timer = 0;
 
   constructor(
@@ -50,6 +54,7 @@ export class Controls {
     private readonly settings: Settings,
   ) {
     const { last } = store;
+    const layers = store.plays === "layers";
     const button = (name: string, path: string, act: () => void, kind = "") =>
       el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
     this.play = button("Play", PLAY, () => store.toggle(), "play");
@@ -58,17 +63,19 @@ export class Controls {
     this.jump.style.width = `${String(last).length + 4}ch`;
     this.speed = el(
       "select",
-      { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+      { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
       ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`)),
     );
     this.element = el(
       "nav",
       { class: "controls", "aria-label": "Playing" },
-      button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-      button("Back", "M17 5v14L7 12z", () => store.step(-1)),
+      button(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => (layers ? store.advance(-Infinity) : store.begin()), "wide-only"),
+      button(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
       this.play,
-      button("Step", "M7 5v14l10-7z", () => store.step(1)),
-      button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
+      button(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+      button(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+      layers ? this.stage : null,
+      layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
       this.slider,
       el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
       this.speed,
@@ -77,7 +84,7 @@ export class Controls {
       "dialog",
       { class: "help", "aria-label": "Keys" },
       el("h2", {}, "Keys"),
-      el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+      el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
       el("form", { method: "dialog" }, el("button", { class: "small" }, "Close")),
     );
     store.subscribe((now) => this.draw(now));
@@ -91,7 +98,8 @@ export class Controls {
     set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
     if (document.activeElement !== this.jump) this.jump.value = String(now.i);
     this.speed.value = String(now.speed);
-    const name = now.playing ? "Pause" : "Play";
+    this.stage.textContent = this.settings.stage(now.layer);
+    const name = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
     set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
     set(this.play.querySelector("path")!, { d: now.playing ? PAUSE : PLAY });
     // browsers refuse an address that changes many times per second
@@ -118,7 +126,7 @@ export class Controls {
 
   /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
   private turn(by: number): void {
-    const stages = this.store.layers + 1;
+    const stages = this.store.top + 2;
     this.store.set({ layer: ((this.store.now.layer + 1 + by + stages) % stages) - 1 });
     requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
   }
@@ -173,7 +181,7 @@ export function fromAddress(): Partial<Showing> {
 }
 
 function toAddress({ i, layer }: Showing, home: number): void {
-  const hash = `#i=${i}${layer === home ? "" : `&layer=${layer + 1}`}`;
+  const hash = `#${[`i=${i}`, ...(layer === home ? [] : [`layer=${layer + 1}`]), ...keptInAddress()].join("&")}`;
   if (hash === location.hash) return;
   try {
     history.replaceState(null, "", hash);

@@ -1,9 +1,12 @@
 // The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/web/explorer/document.py writes both).
 
-import type { DecoderSpec } from "./live/decoder";
+import type { Claims } from "./broken/cause";
+import { inSight } from "./live/attention";
+import type { DecoderSpec, Mask } from "./live/decoder";
 import type { BoxSpec } from "./live/inputs";
 import type { ReadSpec } from "./live/readout";
 import type { Reference } from "./live/truth/reference";
+import type { SequenceSpec } from "./sequence/spec";
 
 export interface Place {
   type: "u1" | "i1" | "u2" | "i2" | "i4" | "f8";
@@ -43,6 +46,10 @@ export interface HeadSpec {
   source: string;
   score: string;
   moves: [string, string][];
+  mask: Mask;
+  /** What the weights claim of the positions that it attends to; empty if they claim nothing. */
+  claim: string;
+  /** By position; in a loop those of its first pass, then those of the next. In `sharers` positions count on in the same way. */
   seen: SeenSpec | null;
   sharers?: Record<string, number[]>;
 }
@@ -53,7 +60,8 @@ export interface LayerSpec {
   source: string;
   equation: string;
   units: number;
-  weights: Place;
+  /** The weights as `tm2tfr.listing` writes them, where the page has no others. */
+  weights: Place | null;
   heads: HeadSpec[];
 }
 
@@ -82,6 +90,8 @@ export interface RunSpec {
   reference: string;
   /** The outputs of a circuit in words, if the run was checked. */
   result: string;
+  /** Whether the run answers at every position of its input, by outputs, and generates nothing: RASP, formulas, automata. */
+  labels: boolean;
   /** Whether a token of its own ends the prompt. */
   bos: boolean;
   boundary: string;
@@ -103,6 +113,10 @@ export interface RunSpec {
   divergence: DivergenceSpec | null;
   stop: string[];
   layers: LayerSpec[];
+  /** The layers, from 0, in the order in which they ran, each with its pass, from 1; 0 where no loop runs it. */
+  steps: [number, number][];
+  /** The first and the last layer of each loop, from 0. */
+  loops: [number, number][];
   subspaces: SubspaceSpec[];
   stages: [number, ColumnSpec][][];
   texts: string[];
@@ -113,6 +127,10 @@ export interface RunSpec {
 
 /** What the page needs to record another run of the same weights. */
 export interface LiveSpec {
+  /** What the weights claim; null where no model says what is right inside. */
+  claims: Claims | null;
+  /** Whether the recorded run was compared with a reference, be it in the page or not. */
+  compared: boolean;
   /** How the cells of each column are read. */
   readout: ReadSpec[];
   /** What says what is right; null if nothing does. */
@@ -148,6 +166,15 @@ export interface CircuitSpec {
   graph: DrawingSpec;
 }
 
+/** A drawing of the program, for kinds without a view of their own. */
+export interface PictureSpec {
+  /** What is drawn: `state graph of the automaton`. */
+  name: string;
+  graph: DrawingSpec;
+  /** What is marked at a position: by the cell of a column, a node; and the node before position 0. */
+  marks: { column: string; nodes: Record<string, string>; start: string } | null;
+}
+
 /** A drawing, or the text that the page draws itself, or the reason why there is none. */
 export interface DrawingSpec {
   svg?: Place;
@@ -158,13 +185,16 @@ export interface DrawingSpec {
 /** The model of the source, as `tm2tfr explain --to json` writes it; layers count from 1, and the embedding is layer 0. */
 export interface ModelSpec {
   variables: { name: string; meaning: string; formula: string; source: string; stored: boolean; since: { layer: number; part: string }; read_by: string }[];
-  patterns: { claim: string; meaning: string; formula: string; source: string }[];
+  patterns: { name: string; claim: string; meaning: string; formula: string; source: string }[];
 }
 
 export interface PageData {
   title: string;
   machine: MachineSpec | null;
   circuit: CircuitSpec | null;
+  /** The nodes of a program that answers at every position: RASP, a formula, an automaton. */
+  sequence: SequenceSpec | null;
+  drawing: PictureSpec | null;
   /** null: the page knows no source, or its kind has no model with equations. */
   model: ModelSpec | null;
   runs: RunSpec[];
@@ -283,7 +313,10 @@ export interface Value {
 
 /** Where a head looked at a position. */
 export interface Look {
+  /** Whether all positions in sight have the same score, if there are several. */
   uniform: boolean;
+  /** The positions in sight: the first, and after the last. */
+  sight: [number, number];
   winner: number;
   count: number;
   score: number;
@@ -295,10 +328,12 @@ export interface Look {
 export class Run {
   readonly rows: Sheet;
   readonly expected: Sheet;
+  /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+  readonly steps: number;
   private readonly stages: Map<number, { values: Numbers; others: Map<number, number[]> }>[];
-  private readonly seen: ((i: number) => Look)[][];
-  /** The weights of each layer, as `tm2tfr.listing` writes them. */
-  readonly weights: string[];
+  private readonly seen: ((i: number, pass: number) => Look)[][];
+  /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
+  readonly weights: (string | null)[];
   private readonly unspecified: Map<string, Numbers>;
 
   constructor(
@@ -319,9 +354,10 @@ export class Run {
           ]),
         ),
     );
-    this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+    this.steps = spec.steps.length;
+    this.weights = spec.layers.map((layer) => layer.weights && textAt(buffers, layer.weights));
     this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
-    this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
+    this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, spec.count, buffers)));
   }
 
   get count(): number {
@@ -343,8 +379,37 @@ export class Run {
     return this.spec.stop.includes(this.rows.answer(i)) || (!this.spec.stop.length && this.spec.T !== null && i === this.count - 1);
   }
 
-  look(layer: number, head: number, i: number): Look {
-    return this.seen[layer]![head]!(i);
+  /** Where a head of the layer of a step looks from position i. */
+  look(step: number, head: number, i: number): Look {
+    const [layer, pass] = this.spec.steps[step]!;
+    return this.seen[layer]![head]!(i, pass);
+  }
+
+  /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+  attention(step: number, head: number, i: number): Float64Array {
+    const { uniform, sight, count, sharers } = this.look(step, head, i);
+    const weights = new Float64Array(this.count);
+    if (uniform) weights.fill(1 / count, ...sight);
+    else for (const j of sharers) weights[j] = 1 / count;
+    return weights;
+  }
+
+  /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+  layerOf(step: number): number {
+    return step < 0 ? -1 : (this.spec.steps[step]?.[0] ?? this.spec.layers.length);
+  }
+
+  /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+  stepsWith(chosen: number): number[] {
+    const { steps, loops, layers } = this.spec;
+    const [layer, pass] = steps[chosen] ?? [-1, 0];
+    const loop = loops.find(([first, last]) => first <= layer && layer <= last) ?? [0, -1];
+    return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+  }
+
+  /** The number of passes that a layer ran in; 0: no loop runs it. */
+  passes(layer: number): number {
+    return this.spec.steps.findLast(([each]) => each === layer)?.[1] ?? 0;
   }
 
   /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
@@ -378,7 +443,7 @@ export class Run {
   /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
   value(n: number, stage: number, i: number): Value {
     const subspace = this.spec.subspaces[n]!;
-    for (let s = stage; s >= 0; s--) {
+    for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
       const column = this.stages[s]!.get(n);
       if (!column) continue;
       const number = column.values[i]!;
@@ -389,28 +454,37 @@ export class Run {
     return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
   }
 
-  /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-  changed(n: number, layer: number, i: number): boolean {
-    const after = this.value(n, 2 * layer + 2, i).coordinates;
-    if (layer < 0) return after.some((value) => value !== 0);
-    const before = this.value(n, 2 * layer, i).coordinates;
+  /** Whether a step (-1: the embedding) changed subspace n at position i. */
+  changed(n: number, step: number, i: number): boolean {
+    if (step >= this.steps) return false;
+    const after = this.value(n, 2 * step + 2, i).coordinates;
+    if (step < 0) return after.some((value) => value !== 0);
+    const before = this.value(n, 2 * step, i).coordinates;
     return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
   }
 }
 
-function looks(head: HeadSpec, buffers: Buffers): (i: number) => Look {
-  if (!head.seen)
-    return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-  const [winner, count, score, runner, runnerScore] = (["winner", "count", "score", "runner", "runner_score"] as const).map(
-    (name) => buffers(head.seen![name]),
-  );
-  return (i) => ({
-    uniform: i > 0 && count![i]! === i + 1,
-    winner: winner![i]!,
-    count: count![i]!,
-    score: score![i]!,
-    runner: runner![i]!,
-    runnerScore: runnerScore![i]!,
-    sharers: head.sharers?.[i] ?? [winner![i]!],
-  });
+function looks({ mask, seen, sharers }: HeadSpec, positions: number, buffers: Buffers): (i: number, pass: number) => Look {
+  const sight = (i: number) => inSight(mask, i, positions);
+  if (!seen) {
+    return (i) => {
+      const [start, end] = sight(i);
+      return { uniform: true, sight: [start, end], winner: start, count: end - start, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+    };
+  }
+  const [winner, count, score, runner, runnerScore] = (["winner", "count", "score", "runner", "runner_score"] as const).map((name) => buffers(seen[name]));
+  return (i, pass) => {
+    const n = Math.max(0, pass - 1) * positions + i;
+    const [start, end] = sight(i);
+    return {
+      uniform: count![n]! > 1 && count![n]! === end - start,
+      sight: [start, end],
+      winner: winner![n]!,
+      count: count![n]!,
+      score: score![n]!,
+      runner: runner![n]!,
+      runnerScore: runnerScore![n]!,
+      sharers: sharers?.[n] ?? [winner![n]!],
+    };
+  };
 }

@@ -33,6 +33,15 @@ export function set(element: Element, attributes: Attributes): void {
   }
 }
 
+/** Put other elements in place of some, and leave the focus and the window where they were: what has the focus has an id in both. */
+export function replacing(replace: () => void): void {
+  const { id } = document.activeElement ?? { id: "" };
+  const top = scrollY;
+  replace();
+  if (id) document.getElementById(id)?.focus({ preventScroll: true });
+  scrollTo(0, top);
+}
+
 /** A button's picture: one path on a 24 × 24 grid. */
 export function icon(path: string): SVGSVGElement {
   return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));

@@ -2,9 +2,11 @@
 
 export * from "./live/engine";
 
+import { keptInAddress } from "./broken/address";
+import { Broken } from "./broken/broken";
 import { leavesFocus } from "./controls";
 import { type Buffers, type PageData, unpacked } from "./data";
-import { el } from "./dom";
+import { el, replacing } from "./dom";
 import { Box } from "./live/box";
 import { quoted } from "./live/refusals";
 import { serve } from "./live/worker";
@@ -16,26 +18,33 @@ async function start(script: string): Promise<void> {
   const recorded = JSON.parse(find("#data").textContent) as PageData;
   const packed = await unpacked(find("#columns").textContent);
   const button = find("#theme");
-  const around = { verdict: find(".verdict"), address: true, theme: () => button.click() };
+  const broken = Broken.of(recorded, packed, true);
+  const around = { verdict: find(".verdict"), address: true, theme: () => button.click(), broken };
   let mounted: Mounted | null = null;
-  const show = (data: PageData, buffers: Buffers) => {
+  const show = (data: PageData, buffers: Buffers) => replacing(() => {
     if (mounted) {
       mounted.dispose();
-      history.replaceState(null, "", "#"); // its position is that of another run
+      history.replaceState(null, "", `#${keptInAddress().join("&")}`); // its position is that of another run
     }
     mounted = mount(find("main"), data, buffers, around);
     window.tm2tfrShows = { data, buffers };
-  };
+  });
   show(recorded, packed);
   find("#help").addEventListener("click", () => mounted!.help());
   const box = new Box(recorded, packed, script, (data, buffers) => {
     show(data, buffers);
+    if (broken?.changes.length) find(".notice, .changes-panel").scrollIntoView({ block: "center" }); // what came of the change
     const { input } = data.runs[0]!;
     find(".bar .input b").textContent = input || "(empty)";
     find(".bar .input").title = find(".bar .input").textContent;
     document.title = `${recorded.box.name} on ${quoted(input)}`;
-  });
+  }, broken);
   find("main").before(box.element);
+  if (broken) {
+    const follow = () => box.attempt(() => broken.fromAddress() && broken.start());
+    follow();
+    addEventListener("hashchange", follow);
+  }
   for (const cut of document.querySelectorAll<HTMLElement>(".bar .input")) cut.title = cut.textContent!;
   leavesFocus(find(".bar"));
   theme(button);

@@ -3,7 +3,7 @@
 import type { ModelSpec, Run } from "./data";
 import { el } from "./dom";
 import type { Store } from "./state";
-import { math } from "./words";
+import { typesetter } from "./words";
 
 type Cell = string | HTMLElement;
 
@@ -16,36 +16,38 @@ export class ModelPanel {
     private readonly run: Run,
     private readonly store: Store,
   ) {
+    const typeset = typesetter(run.spec);
     const variables = model.variables.map((each): Cell[] => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-    const heads = model.patterns.map((each): Cell[] => [each.claim, each.meaning, each.formula, each.source]);
-    const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+    const heads = model.patterns.map((each): Cell[] => [each.name || each.claim, each.meaning, each.formula, each.source]);
+    const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
     this.rows = [...first.querySelectorAll<HTMLElement>("tbody tr")];
     this.element = el(
       "details",
       { class: "panel model-panel" },
       el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
       first,
-      heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null,
+      heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null,
     );
   }
 
   /** Mark the variables that a layer writes. */
   draw(layer: number): void {
-    this.model.variables.forEach(({ stored, since }, n) => this.rows[n]!.classList.toggle("chosen", stored && since.layer === layer + 1));
+    const number = this.run.layerOf(layer) + 1;
+    this.model.variables.forEach(({ stored, since }, n) => this.rows[n]!.classList.toggle("chosen", stored && since.layer === number));
   }
 
   /** The button that chooses the layer which writes a variable. */
   private writer({ layer, part }: ModelSpec["variables"][number]["since"]): HTMLElement {
     const name = layer === 0 ? "embedding" : `layer ${layer} (${this.run.spec.layers[layer - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-    return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer - 1 }) }, name);
+    return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer - 1] ?? -1 }) }, name);
   }
 }
 
 /** A table without the columns in which every cell is empty. */
-function table(caption: string, headings: string[], rows: Cell[][]): HTMLElement {
+function table(caption: string, headings: string[], rows: Cell[][], typeset: (text: string) => Node[]): HTMLElement {
   const filled = headings.map((_, column) => rows.some((row) => row[column] !== ""));
   const kept = <T>(cells: T[]) => cells.filter((_, column) => filled[column]);
   const head = el("tr", {}, ...kept(headings).map((heading) => el("th", { scope: "col" }, heading)));
-  const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...(typeof cell === "string" ? math(cell) : [cell])))));
+  const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...(typeof cell === "string" ? typeset(cell) : [cell])))));
   return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
 }

@@ -4,7 +4,7 @@ import type { Run } from "./data";
 import { characterWidth, el, set } from "./dom";
 import type { History, Stretch } from "./history";
 import type { Store } from "./state";
-import { shortened } from "./words";
+import { shortened, uncompared } from "./words";
 
 const ROW = 36;
 const AROUND = 8;
@@ -24,6 +24,7 @@ export class Table {
   private readonly body = el("div", { class: "rows", role: "rowgroup" });
   private readonly scroll: HTMLElement;
   private readonly grid: HTMLElement;
+  private readonly headings: HTMLElement[];
   private readonly shown = new Map<number, HTMLElement>();
   private stretch: (i: number) => Stretch | null = () => null;
   private window = 0;
@@ -41,12 +42,13 @@ export class Table {
     signal: AbortSignal,
   ) {
     const name = history ? "The chapter's table" : "The table";
+    this.headings = run.spec.columns.map((column) => el("span", { role: "columnheader", title: column.title }, column.name));
     const header = el(
       "div",
       { class: "row header", role: "row" },
       el("span", { role: "columnheader", title: "the position" }, "i"),
       history && el("span", { role: "columnheader", title: TAPE }, "tape"),
-      ...run.spec.columns.map((column) => el("span", { role: "columnheader", title: column.title }, column.name)),
+      ...this.headings,
     );
     this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": name }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
     this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
@@ -66,7 +68,9 @@ export class Table {
     const widest = run.spec.columns.map(({ name }) => Math.max(run.widest(name), name.length));
     const signsFor = (limit: number) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit))];
     const sum = (numbers: number[]) => numbers.reduce((all, n) => all + n, 0);
-    const limit = LIMITS.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST) ?? LIMITS.at(-1)!;
+    const fits = (size: number) => LIMITS.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size);
+    // what outputs are called can be long, and is cut before letters become small
+    const limit = (run.spec.labels ? fits(COMFORTABLE) : undefined) ?? fits(SMALLEST) ?? LIMITS.at(-1)!;
     const signs = signsFor(limit);
     const rest = sum(signs);
     const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
@@ -87,11 +91,16 @@ export class Table {
 
   /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
   private choose(limit: number, room: number): number {
-    const { history } = this;
+    const { history, run } = this;
     const all = history ? history.highest - history.lowest + 1 : 0;
     const window = history ? Math.min(all, MOST, Math.max(FEWEST, Math.floor((room - 4) / (1 + history.widest())))) : 0;
     if (window === this.window && limit === this.limit) return window;
     [this.window, this.limit] = [window, limit];
+    run.spec.columns.forEach(({ name, title }, n) => {
+      const text = shortened(name, limit);
+      this.headings[n]!.textContent = text;
+      set(this.headings[n]!, { title: text === name ? title : `${name}: ${title}` });
+    });
     if (history) {
       this.cuts = window < all || history.lowest < 0;
       this.grid.dataset["window"] = String(window);
@@ -203,7 +212,7 @@ export class Table {
   private summary(): string {
     const { spec } = this.run;
     const cells = `${spec.compared.toLocaleString("en")} cells`;
-    if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+    if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
     if (spec.agrees) return `✓ ${cells} compared with the ${spec.reference}, all agree`;
     return `✗ differs from the ${spec.reference} at position ${spec.divergence!.position}`;
   }

@@ -5,7 +5,7 @@ import type { MachineSpec, Run } from "./data";
 import type { Description } from "./description";
 import { el, set } from "./dom";
 import type { History } from "./history";
-import { plainStory, story } from "./words";
+import { labelledStory, plainStory, story } from "./words";
 
 const MARGIN = 2;
 
@@ -46,7 +46,8 @@ export class Tape {
     set(this.story, { "aria-live": playing ? "off" : "polite" });
     const i = Math.min(position, run.count - 1);
     if (this.history) this.drawTape(this.history, i);
-    this.story.replaceChildren(...(this.history ? story(run, this.machine, this.description, i) : plainStory(run, i)));
+    const plain = run.spec.labels ? labelledStory : plainStory;
+    this.story.replaceChildren(...(this.history ? story(run, this.machine, this.description, i) : plain(run, i)));
     this.end.hidden = position < run.count;
     this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
   }

@@ -3,7 +3,7 @@
 import type { Run } from "./data";
 import { el } from "./dom";
 import type { Store } from "./state";
-import { count, math, shortened, STOP, VERDICTS } from "./words";
+import { blamedLayer, count, shortened, STOP, typesetter, VERDICTS } from "./words";
 
 /** What went wrong, at the top: the first divergence and its cause, with a button that goes there.
  *
@@ -17,11 +17,18 @@ export function notices(runs: Run[], store: Store, searched: number | null): HTM
     const { position, column, expected, found, cause } = run.spec.divergence!;
     const whose = runs.length > 1 ? (run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run") : "This run";
     const [what, ...why] = cause;
+    const blamed = blamedLayer(run.spec);
+    const show = ({ currentTarget }: MouseEvent, layer: number) => {
+      store.set({ i: position, layer: layer ? run.stepsWith(store.now.layer)[layer - 1]! : -1, playing: false });
+      const place = Math.max(0, runs.indexOf(run));
+      (currentTarget as HTMLElement).closest("aside")!.parentElement!.querySelectorAll(`[data-layer="${layer}"]`)[place]?.scrollIntoView({ block: "center" });
+    };
     return el(
       "aside",
       { class: "notice", role: "note", "data-position": position },
-      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+      el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run.spec)(column), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
       el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+      blamed === null ? null : el("button", { type: "button", class: "small", click: (event: MouseEvent) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
       what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
       ...why.map((line) => el("p", { class: "cause" }, line)),
     );
@@ -32,7 +39,7 @@ export function notices(runs: Run[], store: Store, searched: number | null): HTM
 export function verdict(runs: Run[], circuit: boolean): (Node | string)[] {
   return runs.map((run) => {
     const { agrees } = run.spec;
-    const said = circuit ? outcome(run) : ending(run);
+    const said = run.spec.labels ? labelled(run) : circuit ? outcome(run) : ending(run);
     const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
     const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
     return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
@@ -44,6 +51,15 @@ function ending(run: Run): string {
   const { answer, T, stop } = run.spec;
   if (T === null) return "no verdict within the limit";
   return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+}
+
+/** What the first output of a run is, one value after the other. */
+function labelled(run: Run): string {
+  const { divergence, columns } = run.spec;
+  if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+  const { name } = columns[1]!;
+  const values = Array.from({ length: run.count }, (_, i) => run.rows.cell(name, i));
+  return shortened(`${name} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
 }
 
 /** What a circuit's run computes. */

@@ -1,6 +1,6 @@
 // Numbers, names and positions in words.
 
-import type { MachineSpec, Run, SubspaceSpec, Value } from "./data";
+import type { MachineSpec, Run, RunSpec, SubspaceSpec, Value } from "./data";
 import type { Description, Lookup } from "./description";
 import { el } from "./dom";
 
@@ -16,6 +16,21 @@ export function math(text: string): Node[] {
   }
   if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
   return nodes;
+}
+
+/** The same of texts in which names are those of a program, such as `frac_with_0`: only a position, as in `⟨x⟩_i`, is set low. */
+export function plainMath(text: string): Node[] {
+  return text.split(/(?<=⟩)_([ij])/).map((part, n) => (n % 2 ? el("sub", {}, part) : document.createTextNode(part)));
+}
+
+/** What sets formulas of a run: in a program's own names an underscore is no mark. */
+export function typesetter({ labels }: RunSpec): (text: string) => Node[] {
+  return labels ? plainMath : math;
+}
+
+/** Why a run was not compared with anything. */
+export function uncompared({ noun, reference, live }: RunSpec): string {
+  return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
 }
 
 /** A subspace as the chapter writes it: e_q is q, e_b(j*-1) is b_{j*-1}, e_x(h) is x_h. */
@@ -45,6 +60,14 @@ export function apart(score: number, runner: number): [string, string] {
   return [digits(score, precision), digits(runner, precision)];
 }
 
+/** The layer with the first wrong value, from 1, 0 for the embedding, as the cause of a difference says it; null: none is named. */
+export function blamedLayer({ divergence, layers }: RunSpec): number | null {
+  const [what = ""] = divergence?.cause ?? [];
+  if (what.startsWith("embedding ")) return 0;
+  const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+  return layer >= 1 && layer <= layers.length ? layer : null;
+}
+
 /** The content of a subspace, in words: `q2`, `3`, `⊥`, or a combination of labels. */
 export function words(subspace: SubspaceSpec, value: Value, i: number): string {
   if (!subspace.labels) return number(value.number, i);
@@ -69,6 +92,8 @@ export function count(n: number, noun: string): string {
 /** What takes the place of a column where a decoder stops in the wrong place. */
 export const STOP = "stop";
 export const VERDICTS: Record<string, string> = { accept: "accepts", reject: "rejects", halt: "halts" };
+/** The most outputs that are told in a sentence. */
+const MOST_TOLD = 3;
 export const MOVES: Record<string, string> = { "-1": "L", "0": "S", "1": "R" };
 const MOVED: Record<string, string> = { "-1": "moved left", "0": "did not move", "1": "moved right" };
 
@@ -102,6 +127,18 @@ export function lookedUp({ wanted, look, found, due }: Lookup): (Node | string)[
   if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
   const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
   return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
+}
+
+/** What is answered at a position by outputs. */
+export function labelledStory(run: Run, i: number): (Node | string)[] {
+  const { reference, columns } = run.spec;
+  const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
+    const due = run.wrong(name, i);
+    const mark = due === undefined ? [] : [" (the ", reference, " says ", token(due), ")"];
+    return [n ? ", " : "", token(name), " is ", token(run.rows.cell(name, i)), ...mark];
+  });
+  const more = columns.length - 1 - MOST_TOLD;
+  return ["Position ", String(i), " has the token ", token(run.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
 }
 
 /** What happens at a position of any run: which token is given, and which is answered. */

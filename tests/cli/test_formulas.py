@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tm2tfr
+from tests.web.explorer.reading import embedded
 from tm2tfr.base.errors import EngineError, InputError, NotFoundError, SpecWarning
 from tm2tfr.cli import main
 from tm2tfr.transformer.weights import matrices, replaced
@@ -238,7 +239,8 @@ def test_explore_takes_how_counts_are_compared(tmp_path: Path, capsys: pytest.Ca
     path = tmp_path / "x.html"
     shown = printed(capsys, "explore", "more-as-than-bs", "--compare", "sign", "-o", str(path), warned=f"wrote {path}\n")
     assert shown.splitlines()[0].startswith("reject: ")
-    assert "The syntax of the formula" in path.read_text(encoding="utf-8")
+    (run,) = embedded(path.read_text(encoding="utf-8"))["runs"]
+    assert (run["labels"], run["agrees"]) == (True, True)
 
 
 def test_the_library_takes_formulas() -> None:

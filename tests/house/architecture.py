@@ -12,6 +12,7 @@ import networkx as nx
 
 from tests.house.reading import MODULES, name_of
 from tests.house.test_imports import imported_by, part_of
+from tm2tfr.web.palette import palette
 
 FILE = Path(__file__).parents[2] / "docs" / "imports.svg"
 WIDTH, ROW, HEIGHT, LETTER, PAD, SHIFT = 860, 62, 28, 7.4, 12, 170
@@ -50,8 +51,10 @@ def places(graph: nx.DiGraph[str]) -> dict[str, tuple[float, float]]:
         above = {p: [found[user][0] for user in graph.predecessors(p) if user in found] for p in row}
         ordered = sorted(row, key=lambda p: (sum(above[p]) / len(above[p]) if above[p] else WIDTH / 2, p))
         for k, part in enumerate(ordered):
+            half = (LETTER * len(part)) / 2 + PAD + 1
             aside = SHIFT * (n % 2 - 0.5)  # so that no arrow runs through a box in between
-            found[part] = (WIDTH * (k + 1) / (len(ordered) + 1) + aside, ROW * (n + 0.5))
+            middle = WIDTH * (k + 1) / (len(ordered) + 1) + aside
+            found[part] = (min(max(middle, half), WIDTH - half), ROW * (n + 0.5))  # the whole box is in the picture
     below = ROW * (len(rows(graph)) + 0.5)
     return found | {part: (WIDTH * (k + 0.5) / len(BOTTOM), below) for k, part in enumerate(BOTTOM)}
 
@@ -61,12 +64,13 @@ def drawn() -> str:
     graph = parts()
     at, shown = places(graph), nx.transitive_reduction(graph)
     height = ROW * (len(rows(graph)) + 1)
+    panel, accent, ink = (palette()[name] for name in ("panel", "accent", "ink"))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" font-family="sans-serif" '
         'font-size="13">',
         "<title>Who imports whom</title>",
-        "<style>.a{stroke:#7a7f87;fill:none}.b{fill:#eef1f6;stroke:#4c6ef5}.t{fill:#1b1e24;text-anchor:middle}",
-        "@media(prefers-color-scheme:dark){.b{fill:#20242c}.t{fill:#e8eaee}}</style>",
+        f"<style>.a{{stroke:#7a7f87;fill:none}}.b{{fill:{panel.light};stroke:{accent.light}}}.t{{fill:{ink.light};text-anchor:middle}}",
+        f"@media(prefers-color-scheme:dark){{.b{{fill:{panel.dark};stroke:{accent.dark}}}.t{{fill:{ink.dark}}}}}</style>",
         '<defs><marker id="m" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#7a7f87"/></marker></defs>',
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import networkx as nx
 import pytest
@@ -24,6 +25,16 @@ def test_every_part_is_in_the_picture_and_on_the_page() -> None:
     assert {
         name for row in re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
     } == shown
+
+
+def test_every_box_is_in_the_picture_and_beside_the_others() -> None:
+    width = float(re.findall(r'viewBox="0 0 (\d+) ', drawn())[0])
+    boxes = [tuple(map(float, box)) for box in re.findall(r'<rect class="b" x="(.*?)" y="(.*?)" width="(.*?)"', drawn())]
+    assert len(boxes) == len(places(parts()))
+    assert all(x >= 0 and x + wide <= width for x, _, wide in boxes)
+    for row in {y for _, y, _ in boxes}:
+        beside = sorted((x, x + wide) for x, y, wide in boxes if y == row)
+        assert all(end <= start for (_, end), (start, _) in pairwise(beside))
 
 
 def test_arrows_point_down_and_say_what_the_walls_say() -> None:

@@ -56,6 +56,7 @@ ROOMS = {
     "proof": "proof",
     "source": "registry",
     "page": "exported",
+    "graph_data": "exported",
     "exported": "exported",
     "columns": "columns",
     "truth": "truth",

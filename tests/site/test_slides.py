@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from tests.readme import ROOT
+from tests.web.explorer.browser import violations, without_axe
+from tm2tfr.web.palette import palette
 
 pytestmark = pytest.mark.slow
 
@@ -72,9 +74,54 @@ def test_printed_each_is_a_page(deck: Any) -> None:
     assert shapes == {(906, 510)}  # 320 by 180 mm, in points
 
 
+RAW = re.compile(r"_\{|\^|\\[a-z(]")
+"""Marks of formulas that were not set as formulas."""
+READ = "[...document.querySelectorAll('.slide')].map(s => { s = s.cloneNode(true); s.querySelectorAll('pre, math')" + (
+    ".forEach(part => part.remove()); return s.textContent; })"
+)
+
+
+def test_formulas_are_set_as_formulas_also_in_the_pictures(deck: Any, site: Path) -> None:
+    assert [RAW.search(text) for text in deck.evaluate(READ)] == [None] * SLIDES
+    assert deck.locator("math").count() > 30
+    for name in re.findall(r"\]\(figures/([^)]+)\)", TEXT):
+        drawn = (site / "lecture/figures" / name).read_text(encoding="utf-8")
+        texts = re.findall(r"<text[^>]*>(.*?)</text>", drawn, re.DOTALL)
+        assert [text for text in texts if RAW.search(text)] == [], name
+
+
+PAINT = "[getComputedStyle(document.querySelector('.slide')).backgroundColor, getComputedStyle(document.body).color]"
+
+
+def test_slides_have_the_colours_of_the_explorer_in_light_and_in_dark(deck: Any) -> None:
+    assert (ROOT / "explorer/src/palette.css").read_text(encoding="utf-8") in deck.locator("style").inner_html()
+    light, dark = (
+        [f"rgb({', '.join(str(int(palette()[name][n][k : k + 2], 16)) for k in (1, 3, 5))})" for name in ("panel", "ink")]
+        for n in (0, 1)
+    )
+    found = []
+    for scheme in ("light", "dark"):
+        deck.emulate_media(color_scheme=scheme)
+        for theme in ("auto", "light", "dark"):
+            assert deck.locator("#theme").inner_text() == f"Theme: {theme}"
+            found.append(deck.evaluate(PAINT))
+            deck.keyboard.press("t")
+    assert found == [light, light, dark, dark, light, dark]
+    deck.emulate_media(media="print")
+    assert deck.evaluate(PAINT) == light
+
+
+@pytest.mark.skipif(without_axe() is not None, reason=str(without_axe()))
+def test_nothing_serious_is_found_in_dark(deck: Any) -> None:
+    deck.emulate_media(color_scheme="dark")
+    assert violations(deck, impacts=["serious", "critical"]) == []
+
+
 def test_lecturers_get_the_markdown_with_its_figures(site: Path) -> None:
     with zipfile.ZipFile(io.BytesIO((site / "lecture/slides.zip").read_bytes())) as archive:
         assert archive.read("slides/slides.md").decode() == TEXT
         figures = {f"slides/figures/{name}" for name in re.findall(r"\]\(figures/([^)]+)\)", TEXT)}
         assert {name for name in archive.namelist() if "figures" in name} == figures
-        assert all(archive.read(name).lstrip().startswith(b"<?xml") for name in figures)
+        drawn = [archive.read(name) for name in figures]
+        assert all(figure.lstrip().startswith(b"<?xml") for figure in drawn)
+        assert not any(b"light-dark(" in figure for figure in drawn), "programs other than browsers know no such colour"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged, recompiled
-from tm2tfr.base.errors import CompileError, EngineError, Tm2tfrError
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.runs.plan import HARD, MAX_STEPS, Soft, check_engine, check_steps, needed_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tm2tfr.api.subject import Given
     from tm2tfr.base.choices import FrameFormat
-    from tm2tfr.engines.decode import Observation
-    from tm2tfr.runs.comparison import Progress, Trace
+    from tm2tfr.runs.comparison import Progress
     from tm2tfr.transformer.weights import Decoder
     from tm2tfr.web.explorer.document import Explorer
     from tm2tfr.web.explorer.moments import Moments
@@ -53,7 +53,6 @@ def moments(
         EngineError: for a labeller with more than 500 positions, which are recorded all at once.
     """
     from tm2tfr.web.explorer.moments import Moments
-    from tm2tfr.web.explorer.record import replayed
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -61,14 +60,11 @@ def moments(
     if found.decoder.soft:
         what = f"{found.name}: these weights are soft, and only hard attention looks at positions that can be named"
         raise CompileError(f"{what}: draw a head's weights with tm2tfr plot instead")
+    right = judge.program if machine is None else judge.right
     if found.decoder.labeller:
-        trace, _, seen = observed(
-            found, word, machine, dtype, most=MOST_LABELLED, what="every pair of positions is recorded"
-        )
-        recording = replayed(found.decoder, trace, seen)
+        recording = labelled(found, right, judge.word(word), dtype=dtype)
     else:
         limit = None if found.decoder.positions is not None and max_steps == MAX_STEPS else max_steps
-        right = judge.program if machine is None else judge.right
         recording = recorded(found, right, judge.word(word), dtype=dtype, max_steps=limit, progress=progress)
     return Moments(recording, nets=found.nets, window=window)
 
@@ -106,27 +102,40 @@ def recorded(
     )
 
 
-def observed(
-    found: Subject, word: str | None, machine: Given | None, dtype: str | None, *, most: int, what: str
-) -> tuple[Trace, Sequence[str], Sequence[Observation]]:
-    """Return the run of a labeller, the tokens that are fed, and what there is at each position: all computed at once.
+def labelled(
+    found: Subject,
+    right: Any,
+    word: str,
+    *,
+    dtype: str | None = None,
+    most: int = MOST_LABELLED,
+    what: str = "every pair of positions is recorded",
+) -> Recording:
+    """Return the recording of a labeller, whose positions are all computed at once, compared with its reference.
+
+    Args:
+        right: the program to compare with; None: the run is not checked.
+        most: the most positions; what: why more are too many.
 
     Raises:
-        EngineError: if there are more than `most` positions; `what` says why that is too many.
+        EngineError: if there are more positions.
     """
-    from tm2tfr.api.checking import check
-    from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.decode import observe_all
+    from tm2tfr.runs.choose import truth_of
+    from tm2tfr.runs.comparison import check, run
+    from tm2tfr.web.explorer.record import replayed
 
-    given = found.word(word)
-    tokens = found.prompt(given)
+    tokens, engine = found.prompt(word), engine_named("dense", dtype)
     if len(tokens) > most:
         reason = f"{found.name}: {what}, and {len(tokens):,} positions are too many"
         raise EngineError(f"{reason}: use at most {most:,}")
-    compared = found.program is not None or machine is not None
-    trace = check(found, given, machine=machine, dtype=dtype) if compared else run(found, given, dtype=dtype)
-    return trace, tokens, observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
+    truth = truth_of(right, word, found.decoder, None)
+    if truth is None:
+        trace = replace(run(found.decoder, tokens, engine=engine, keep_rows=True), input=word)
+    else:
+        trace = check(found.decoder, truth, engine=engine, keep_rows=True)
+    return replayed(found.decoder, trace, observe_all(found.decoder, tokens, engine=engine), truth=truth)
 
 
 # ── The same run as pictures: a slide for each step, or an animation.
@@ -223,11 +232,12 @@ def explore(
     max_steps: int = MAX_STEPS,
     left_boundary: str | None = None,
     compare: str | None = None,
+    standalone: bool = False,
     progress: Progress | None = None,
 ) -> Explorer:
     """Run a decoder with the dense engine, watch it, and return the run as one HTML page, which a notebook displays.
 
-    A labeller, such as a RASP program, answers at all positions at once: its page shows everything side by side.
+    A labeller, such as a RASP program, answers at all positions at once: its page plays the layers.
 
     >>> import tm2tfr
     >>> page = tm2tfr.explore("chapter", "11")
@@ -241,27 +251,34 @@ def explore(
         compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``. Without `word`,
             the page opens at the first input on which the two differ; `Explorer.searched` is None, or the number of inputs
             that were searched for one in vain.
+        standalone: make the page of a universal decoder that runs any machine which is written in it; the machine in the
+            prompt is the one that it opens with, and nothing is run now.
 
     Raises:
-        CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
+        CompileError, InputError: see `check`; also for soft weights, for `compare` with weights, and for `standalone`
+            without a universal decoder.
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
-    from tm2tfr.web.explorer.document import explorer
+    from tm2tfr.web.explorer.document import MOST_IN_A_PAGE, explorer
 
     check_steps(max_steps)
     check_engine("dense", dtype)
     _refuse_more(max_steps, "steps")
     found, judge = judged(recompiled(subject, left_boundary), machine)
+    right = judge.program if machine is None else judge.right
+    if standalone:
+        return _standalone(found, word, max_steps)
     if found.decoder.labeller:
         if compare is not None:
             raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
-        return labelled(found, word, machine=machine, dtype=dtype)
+        _refuse_soft(found.decoder, found)
+        what = "the page shows every pair of positions"
+        return explorer(right, [labelled(found, right, judge.word(word), dtype=dtype, most=MOST_IN_A_PAGE, what=what)])
     decoders = [found.decoder]
     if compare is not None:
         if found.compiled:
             raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
         decoders.append(Subject.of(found.right, options={"left_boundary": compare}).decoder)
-    right = judge.program if machine is None else judge.right
     for decoder in decoders:
         _refuse_soft(decoder, found)
     limit: int | None = max_steps
@@ -273,6 +290,22 @@ def explore(
         given, searched = _first_difference(found, right, decoders, given)
     runs = [recorded(found, right, given, decoder=d, dtype=dtype, max_steps=limit, progress=progress) for d in decoders]
     return explorer(right, runs, searched=searched)
+
+
+def _standalone(found: Subject, word: str | None, max_steps: int) -> Explorer:
+    """Return the page in which any program of the subject's class runs, see `explore`."""
+    from tm2tfr.web.explorer.document import page_of
+    from tm2tfr.web.explorer.standalone import standalone
+
+    of_class = None if found.program is None else page_of(found.program).standalone
+    if of_class is None:
+        what = f"{found.name}: a page in which any machine runs has the weights of a universal decoder"
+        raise CompileError(f"{what}: add --universal 8,4")
+    _refuse_soft(found.decoder, found)
+    every = of_class()
+    signed = Subject.of(every.program, options={"universal": found.decoder})
+    run = recorded(signed, every.program, "", max_steps=1)
+    return standalone(every, run, None if word is None else every.checked(word), max_steps=max_steps)
 
 
 MOST_SEARCHED = 100
@@ -297,57 +330,6 @@ def _first_difference(found: Subject, right: Any, decoders: Sequence[Decoder], o
         if first != second:
             return word, None
     return own, len(words)
-
-
-def labelled(
-    found: Subject,
-    word: str | None,
-    *,
-    machine: Given | None = None,
-    dtype: str | None = None,
-    program: bool = True,
-    live: bool = True,
-) -> Explorer:
-    """Return the page of a labeller, with the drawings that its construction makes of the run and of the program.
-
-    Args:
-        word, machine, dtype: see `explore`.
-        program: whether the program is drawn as well.
-        live: whether the page can run other inputs.
-    """
-    from tm2tfr.api.attention import draw_run
-    from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE, labeller_page
-
-    _refuse_soft(found.decoder, found)
-    what = "the page shows every pair of positions"
-    trace, tokens, seen = observed(found, word, machine, dtype, most=MOST_IN_A_PAGE, what=what)
-    drawings: list[tuple[str, Callable[[], str]]] = []
-    fed: Sequence[str] | None = tokens
-    if found.program is not None:
-        if found.kind.draw_run is not None:
-            drawings.append(("The run, depth by depth", lambda: draw_run(found, trace.input, attention=True)))
-            fed = None  # the drawing of the run has them
-        if found.kind.picture is not None and program:
-            drawings.append(found.kind.picture(found.program, found.decoder))
-    drawn, ends = [(heading, _drawn(draw)) for heading, draw in drawings], _ends(found, trace.input)
-    return labeller_page(trace, found.decoder, seen, drawn, tokens=fed, ends=ends, live=live)
-
-
-def _ends(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return what a labeller is fed before and after the tokens of any input: nothing, BOS, or BOS and EOS."""
-    from tm2tfr.base.text.words import read_word
-
-    tokens = found.prompt(word)
-    more = 0 if found.program is None else len(tokens) - len(read_word(word))
-    return tokens[: min(more, 1)], tokens[len(tokens) - max(more - 1, 0) :]
-
-
-def _drawn(draw: Callable[[], str]) -> str:
-    """Return a drawing, or the error message of a drawing that fails."""
-    try:
-        return draw()
-    except Tm2tfrError as reason:
-        return str(reason)
 
 
 def _refuse_soft(decoder: Decoder, found: Subject) -> None:

@@ -130,6 +130,10 @@ def explore(
             of=(*LEFT_BOUNDARIES, *LOGIC_COMPARE),
         ),
     ] = None,
+    standalone: Annotated[
+        bool,
+        option("With --universal: a page with an editor, in which any machine runs. It opens with MACHINE."),
+    ] = False,
     slides: SlidesGroup,
     max_steps: Annotated[int, steps()] = MAX_STEPS,
     dtype: DtypeOption = None,
@@ -138,8 +142,8 @@ def explore(
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
 
-    A machine or a circuit is played step by step. The page of a RASP program or a formula is static: all positions are
-    computed at once, so everything is side by side.
+    A machine or a circuit is played step by step. A RASP program, a formula or an automaton answers at all positions at
+    once: its page plays the layers, at a position of your choice.
     """
     from tm2tfr.base.files import check_file
 
@@ -152,6 +156,7 @@ def explore(
     if compare is not None and "universal" in asked.options:
         what = "--compare shows the other left boundary, and a universal decoder has the repaired one alone"
         raise UsageError(f"tm2tfr explore: {what}: omit --compare")
+    _check_standalone(asked, slides, dtype, standalone=standalone)
     if compare is not None and changes:
         raise UsageError(
             "tm2tfr explore: --compare compiles other weights, and --set changes those of one: omit one of them"
@@ -162,7 +167,15 @@ def explore(
         from tm2tfr.api.pages import explore
 
         with showing(max_steps) as shown:
-            page = explore(found, word, dtype=dtype, max_steps=max_steps, compare=compare, progress=shown.progress)
+            page = explore(
+                found,
+                word,
+                dtype=dtype,
+                max_steps=max_steps,
+                compare=compare,
+                standalone=standalone,
+                progress=shown.progress,
+            )
         page.save(output)
         traces = list(page.traces)
     if slides.wanted:
@@ -181,7 +194,30 @@ def explore(
             typer.echo(f"wrote {written}", err=True)
     if show and output is not None:
         typer.launch(str(output))
-    raise typer.Exit(1 if traces[0].divergence is not None else 0)
+    raise typer.Exit(1 if any(trace.divergence is not None for trace in traces[:1]) else 0)
+
+
+def _check_standalone(asked: Asked, slides: SlidesGroup, dtype: str | None, *, standalone: bool) -> None:
+    """Refuse what a page in which any machine runs cannot be, if that is asked for.
+
+    Raises:
+        UsageError: without a universal decoder, and for options of a run, or of a prompt.
+    """
+    if not standalone:
+        return
+    what = "tm2tfr explore: --standalone makes a page in which any machine runs"
+    if "universal" not in asked.options:
+        raise UsageError(f"{what}, with the weights of a universal decoder: add --universal 8,4")
+    others = {
+        "--prompt": asked.decoder.prompt is not None,
+        "--seed": asked.options.get("seed") is not None,
+        "--frames": slides.frames is not None,
+        "--animation": slides.animation is not None,
+        "--dtype float32": dtype == "float32",
+    }
+    for name, given in others.items():
+        if given:
+            raise UsageError(f"{what}, and {name} is about one run: omit it")
 
 
 def playground(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
+
+from tm2tfr.base.errors import InputError, OutputError
+from tm2tfr.transformer.weights import Decoder
 
 PlainData = dict[str, Any]
 """Plain data, as JSON has it."""
@@ -30,20 +34,98 @@ class Page:
 
     Args:
         about: a description, for people.
-        views: (how texts are shown, where columns go, whether Graphviz draws the graph, where it is installed) -> a view of
-            the page -> its plain data: ``machine``, ``circuit``.
-        inputs: the inputs that there can be, as plain data: ``alphabet`` and ``blank``, or ``circuit``.
+        views: (how texts are shown, where columns go, whether Graphviz draws the graph, where it is installed, the weights)
+            -> a view of the page -> its plain data: ``machine``, ``circuit``, ``sequence``, ``drawing``.
+        inputs: the inputs that there can be, as plain data: ``alphabet`` and ``blank``, or ``circuit``, or ``tokens``.
         examples: inputs to suggest.
         texts: texts that a run shows beside those in the decoder.
         reference: a run of the reference -> what an evaluator in the page needs, as plain data.
+        standalone: returns what a page needs in which any program of a class runs; None: there is no class. Raises
+            CompileError.
     """
 
     about: str = ""
-    views: Callable[[Show, Packer, bool], PlainData] = lambda *_: _NOTHING
+    views: Callable[[Show, Packer, bool, Decoder], PlainData] = lambda *_: _NOTHING
     inputs: PlainData = field(default_factory=dict)
     examples: Sequence[str] = ()
     texts: Sequence[str] = ()
     reference: Callable[[Any], PlainData | None] = lambda _: None
+    standalone: Callable[[], Standalone] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standalone:
+    """What a page needs in which any program of a class runs in the same weights.
+
+    Args:
+        program: one with signs in the places of all names, in which the page puts those of the program that is written.
+        every: the class, in words.
+        plain: the class and the signs, as plain data.
+        examples: names of programs of the class, each with its text.
+        text: what the page opens with.
+        checked: an input of that program -> the same. Raises InputError.
+    """
+
+    program: Any
+    every: str
+    plain: PlainData
+    examples: Mapping[str, str]
+    text: str
+    checked: Callable[[str], str]
+
+
+def drawing(
+    name: str,
+    columns: Packer,
+    *,
+    dot: Callable[[], str],
+    svg: Callable[[], bytes] | None,
+    marks: PlainData | None = None,
+) -> PlainData:
+    """Return the drawing of a program as a view of a page: the SVG, or the DOT text that the page draws itself.
+
+    Args:
+        name: what is drawn, in a word or two: ``state graph``.
+        dot, svg: make it; svg: None: it is left to the page. Where ``dot`` refuses, its message takes the place of the
+            drawing.
+        marks: what is marked at a position: ``column``, ``nodes``, the node of each of its cells, and ``start``, the one
+            before position 0.
+    """
+    try:
+        graph: PlainData = {"dot": dot()}
+    except OutputError as error:
+        return {"drawing": {"name": name, "graph": {"none": str(error)}, "marks": None}}
+    if svg is not None:
+        with suppress(OutputError):  # Graphviz is missing: the page has its own
+            text = svg().decode()
+            graph = {"svg": columns.add_text(text[text.index("<svg") :])}
+    return {"drawing": {"name": name, "graph": graph, "marks": marks}}
+
+
+_UNKNOWN = "\ufffd\ufffd"
+"""A token that no alphabet has."""
+
+
+def about_tokens(read: Callable[[str], object], first: int) -> PlainData:
+    """Return what a page says of inputs that are tokens of an alphabet, in the words of the function that refuses others.
+
+    ``unknown`` has a message in three parts: between them are the number of a token, then the token in quotes.
+
+    Args:
+        read: an input as people write it -> its tokens. Raises InputError.
+        first: the number that its messages give the first token.
+    """
+
+    def refusal(text: str) -> str:
+        try:
+            read(text)
+        except InputError as error:
+            return error.typed
+        return ""
+
+    before, _, after = refusal(f'["{_UNKNOWN}"]').partition(repr(_UNKNOWN))
+    start, _, middle = before.rpartition(str(first))
+    return {"tokens": {"first": first, "empty": refusal(""), "unknown": [start, middle, after]}}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -296,10 +296,9 @@ class Source(Generic[_Program]):
         dot, graph: program -> its graph, in DOT and for networkx.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
         nets: program -> the name of each position, and the number of operands that its gate has; None: they have no names.
-        page: program -> what an explorer page says of it beside its runs; None: its page is that of a labeller.
+        page: program -> what an explorer page says of it beside its runs; None: nothing.
         draw_run: (program, input, the weights and where their heads look, or None) -> a run as SVG; None: none is drawn.
         draw_requests: (program, the file that it is from) -> the runs that its text asks to draw, as SVG; None: none.
-        picture: (program, decoder) -> a heading, and the function that draws the program as SVG, for a labeller's page.
         exported: (decoder, source, program) -> its own `ExportReference`; None: nothing is special.
         canonical: (decoder, program) -> the weights as they are exported; None: as they are.
         split: (text of a prompt, vocabulary) -> its tokens, where the prompt begins with a program; None: it does not.
@@ -358,7 +357,6 @@ class Source(Generic[_Program]):
     page: Callable[[_Program], Page] | None = None
     draw_run: Callable[[_Program, str, tuple[Decoder, AttentionOf] | None], str] | None = None
     draw_requests: Callable[[_Program, str], str | None] | None = None
-    picture: Callable[[_Program, Decoder], tuple[str, Callable[[], str]]] | None = None
     # exports
     exported: Callable[[Decoder, Any, _Program], Any] | None = None
     canonical: Callable[[Decoder, _Program], Decoder] | None = None

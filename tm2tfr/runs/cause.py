@@ -175,8 +175,8 @@ class _Finder:
             head=head.name,
             attended=tuple(map(int, attended)),
             expected=expected,
-            score=nearest(scores[attended[0]]),
-            expected_score=nearest(scores[expected[0]]) if expected[0] in scores else -inf,
+            score=nearest(scores[attended[0]]) + 0.0,  # not -0
+            expected_score=nearest(scores[expected[0]]) + 0.0 if expected[0] in scores else -inf,
         )
         return _Looked(k, head, attention)
 

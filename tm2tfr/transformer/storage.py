@@ -105,14 +105,13 @@ def dumps(decoder: Decoder) -> bytes:
             the source and the names are too long for the header of a safetensors file.
     """
     tensors: dict[str, AnyArray] = {}
-    sparse: dict[str, list[int]] = {}
+    sparse = stored_sparsely(decoder)
     for path, matrix in matrices(decoder).items():
         if max(matrix.shape) > LARGEST_SIDE:
             raise WeightFileError(f"{path}: shape {matrix.shape}: a weight file can have at most 2^24 rows or columns")
-        if matrix.shape[0] * matrix.shape[1] <= DENSE:
+        if path not in sparse:
             tensors[path] = matrix.dense(FLOAT)
             continue
-        sparse[path] = list(matrix.shape)
         for part in ("rows", "columns", "values"):
             dtype = FLOAT if part == "values" else INT
             tensors[f"{path}.{part}"] = np.ascontiguousarray(getattr(matrix, part), dtype)
@@ -130,6 +129,11 @@ def dumps(decoder: Decoder) -> bytes:
             f"what is stated beside the matrices takes {size:,} bytes, and safetensors reads at most {_LARGEST_HEADER:,}"
         )
         raise WeightFileError(f"{problem}: shorten the source, for example its names") from error
+
+
+def stored_sparsely(decoder: Decoder) -> dict[str, list[int]]:
+    """Return the shapes of the matrices that are stored by their entries, by path."""
+    return {path: list(m.shape) for path, m in matrices(decoder).items() if m.shape[0] * m.shape[1] > DENSE}
 
 
 def loads(data: bytes, *, file: str = "<weights>") -> Decoder:

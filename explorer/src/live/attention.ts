@@ -1,8 +1,8 @@
-// An average-hard head with its cache of keys and values, as tm2tfr/engines/dense_heads.py computes it.
+// A head with its cache of keys and values, as tm2tfr/engines/dense_heads.py computes it: average-hard, or with softmax.
 
 import type { Head, Mask } from "./decoder";
 import { LinearMap, selected } from "./matrix";
-import { firstInfinite, quoted, tooLarge } from "./refusals";
+import { firstInfinite, quoted, tooLarge, tooSoft } from "./refusals";
 
 /** Queries of more components than this may be mostly 0, such as those for positions as one-hot vectors. */
 const MANY = 8;
@@ -16,6 +16,8 @@ export interface Look {
   attended: Int32Array;
   /** The first position with the best score of all others; -1 if there are none. */
   runner: number;
+  /** Under softmax, the weights of the positions in sight, (n_key,); null: those attended to share the weight evenly. */
+  weights: Float64Array | null;
 }
 
 /** A growing list of vectors, one for each position: component by component, so that a loop over positions is fast. */
@@ -82,6 +84,7 @@ export class AttentionHead {
   /** Whether all scores are 0 by construction, so that all positions in sight share the attention. */
   readonly uniform: boolean;
   private readonly mask: Mask;
+  private readonly soft: boolean;
   private readonly query: LinearMap;
   private readonly key: LinearMap;
   private readonly value: LinearMap;
@@ -104,7 +107,7 @@ export class AttentionHead {
     const keys = new Set(head.key.rows);
     // a component that is 0 in every query or in every key adds 0 to every score: drop it
     const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys.has(row));
-    [this.name, this.mask, this.uniform] = [head.name, head.mask, both.length === 0];
+    [this.name, this.mask, this.soft, this.uniform] = [head.name, head.mask, head.soft, both.length === 0];
     this.query = new LinearMap(selected(head.query, both));
     this.key = new LinearMap(selected(head.key, both));
     this.value = new LinearMap(head.value);
@@ -144,10 +147,12 @@ export class AttentionHead {
       if (this.scores.length < end - start) this.scores = new Float64Array(2 * (end - start));
       const scores = this.scores.subarray(0, end - start);
       this.score(scores, start);
-      if (this.careful && firstInfinite(scores) >= 0) throw tooLarge(`${this.where}, head ${quoted(this.name)}`, position, "a score");
+      if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
       look = best(scores, start);
+      if (this.soft) look.weights = softmax(scores);
     }
-    this.average(look && look.attended, start, end, length);
+    if (look?.weights) this.weigh(look.weights, start);
+    else this.average(look && look.attended, start, end, length);
     for (let n = 0; n < this.mean.length; n++) this.carried[this.value.rows[n]!] = this.mean[n]!;
     this.output.into(this.added, this.carried);
     return look;
@@ -181,6 +186,20 @@ export class AttentionHead {
     if (this.careful || all.length <= MANY) return all;
     const found = all.filter((n) => this.asked[n] !== 0);
     return found.length ? found : all.slice(0, 1);
+  }
+
+  private get named(): string {
+    return `${this.where}, head ${quoted(this.name)}`;
+  }
+
+  /** Put the sum of the values, each times its weight, into `mean`, from the first position in sight on. */
+  private weigh(weights: Float64Array, start: number): void {
+    for (let c = 0; c < this.mean.length; c++) {
+      const component = this.values.component(c);
+      let sum = component[start]! * weights[0]!;
+      for (let n = 1; n < weights.length; n++) sum += component[start + n]! * weights[n]!;
+      this.mean[c] = sum;
+    }
   }
 
   /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
@@ -227,5 +246,15 @@ function best(scores: Float64Array, start: number): Look {
   }
   const attended = new Int32Array(count);
   for (let n = first, k = 0; k < count; n++) if (scores[n] === most) attended[k++] = start + n;
-  return { scores, attended, runner: runner < 0 ? -1 : start + runner };
+  return { scores, attended, runner: runner < 0 ? -1 : start + runner, weights: null };
+}
+
+/** The weights `e^(s - max)` divided by their sum, from the first to the last. `Math.exp` may differ from numpy's in the last bit. */
+function softmax(scores: Float64Array): Float64Array {
+  let most = -Infinity;
+  for (const score of scores) if (score > most) most = score;
+  const powers = scores.map((score) => Math.exp(score - most));
+  let sum = 0;
+  for (const power of powers) sum += power;
+  return powers.map((power) => power / sum);
 }

@@ -34,8 +34,16 @@ export interface DecoderSpec {
   rows: Place;
   columns: Place;
   values: Place;
-  /** JSON with the names of directions and hidden units; null if no number can get too large, so that none is ever named. */
-  names: Place | null;
+  /** What a weight file says of the weights beside the matrices, as JSON (tm2tfr/transformer/stored.py). */
+  about: Place;
+}
+
+/** Of what a weight file says, what the page reads. */
+export interface About {
+  layout: { name: string; labels: string[] | null; holds: string }[];
+  layers: { name: string; meaning: string; source: string; heads: { name: string; source: string; mask: Mask; weighting: string }[]; feed_forward: { units: string[] } | null }[];
+  /** The shapes of the matrices that are stored by their entries, by path. */
+  sparse: Record<string, [number, number]>;
 }
 
 /** A matrix by its entries, sorted by row and then column. */
@@ -56,6 +64,8 @@ export interface Norm {
 export interface Head {
   name: string;
   mask: Mask;
+  /** Whether its weights are those of softmax; otherwise the positions of maximal score share them. */
+  soft: boolean;
   /** (d_k, width) */
   query: Matrix;
   key: Matrix;
@@ -109,7 +119,7 @@ export interface Decoder {
   table: Matrix | null;
   unembedding: Matrix;
   unembeddingBias: Matrix;
-  names: { directions: string[]; units: string[][] } | null;
+  names: { directions: string[]; units: string[][] };
 }
 
 /** The weights of a page. The order of the matrices is that of `tm2tfr.transformer.weights.matrices`. */
@@ -136,15 +146,29 @@ export function decoderOf(spec: DecoderSpec, buffers: Buffers): Decoder {
   const layers = spec.layers.map(({ name, heads, hidden }, n): Layer => {
     const own = heads.map(({ name, mask, keys, values }): Head => {
       const [query, key, value] = [next(keys, width), next(keys, width), next(values, width)];
-      return { name, mask, query, key, value, output: next(width, values) };
+      return { name, mask, soft: false, query, key, value, output: next(width, values) };
     });
     const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
     return { name, heads: own, feedForward, ...norms[n]! };
   });
   const loops = spec.loops.map(({ first, last, times, until }): Loop => ({ first, last, times, until: until ? next(1, width) : null }));
-  const names = spec.names && (JSON.parse(textAt(buffers, spec.names)) as NonNullable<Decoder["names"]>);
+  const names = namesOf(aboutOf(spec, buffers));
   const { bos, stop } = spec;
   return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
+}
+
+/** What a weight file says of the weights of a page beside the matrices. */
+export function aboutOf(spec: DecoderSpec | { none: string }, buffers: Buffers): About {
+  if (spec.none !== undefined) throw new Error(spec.none);
+  return JSON.parse(textAt(buffers, spec.about)) as About;
+}
+
+/** The names of directions, and of the hidden units of each layer. */
+function namesOf({ layout, layers }: About): Decoder["names"] {
+  return {
+    directions: layout.flatMap(({ name, labels }) => labels?.map((label) => `${name}[${label}]`) ?? [name]),
+    units: layers.map(({ feed_forward: part }) => part?.units ?? []),
+  };
 }
 
 /** What each row of the unembedding is called. */

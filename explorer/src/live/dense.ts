@@ -141,7 +141,7 @@ class Weights {
   private check(x: Float64Array, after: number, position: number): void {
     const wrong = this.careful ? firstInfinite(x) : -1;
     if (wrong < 0) return;
-    const direction = this.decoder.names?.directions[wrong] ?? String(wrong);
+    const direction = this.decoder.names.directions[wrong] ?? String(wrong);
     const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
     throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
   }
@@ -149,7 +149,7 @@ class Weights {
   private checkHidden(n: number, { writes }: FeedForwardPart, hidden: Float64Array, position: number): void {
     const unit = writes.find((u) => !Number.isFinite(hidden[u]!));
     if (unit === undefined) return;
-    const name = this.decoder.names?.units[n]?.[unit] ?? String(unit);
+    const name = this.decoder.names.units[n]?.[unit] ?? String(unit);
     throw tooLarge(layerCalled(this.decoder, n + 1), position, `the sum of hidden unit ${quoted(name)}`);
   }
 }
@@ -232,7 +232,7 @@ class Whole extends Weights {
       pass();
       if (row && streams.every(ended)) return;
     }
-    if (times === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most`);
+    if (times === null) throw new Refused(`the loop over ${first === last ? `layer ${first}` : `layers ${first} to ${last}`} until its condition holds everywhere: it has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most, 'repeat 200 until …'`);
   }
 }
 

@@ -1,7 +1,7 @@
 // A run of the page's own as the data that all views read: the shape that tm2tfr/web/explorer/document.py gives a recording.
 
 import type { ColumnSpec, Heading, Numbers, Place, RunSpec, SheetSpec } from "../data";
-import { Growing, type Recorder, type Seen } from "./record";
+import type { Growing, Seen } from "./record";
 import { visible } from "./refusals";
 import type { Ran } from "./run";
 import { ANY, type Cell } from "./truth/reference";
@@ -27,8 +27,8 @@ export function shelved(columns: Numbers[], { at }: Place): Numbers | null {
 export type Shown = Record<string, string>;
 
 /** The data of a run, with what stays the same from that of the recorded run of the same weights. */
-export function documented(old: RunSpec, ran: Ran, recorder: Recorder, word: string[], result: string, shelf: Shelf): RunSpec {
-  const { rows, expected, divergence, compared, answer, T } = ran;
+export function documented(old: RunSpec, ran: Ran, word: string[], result: string, shelf: Shelf): RunSpec {
+  const { rows, expected, divergence, compared, answer, T, recorder } = ran;
   const { shown } = old.live;
   const show = (text: string) => (Object.hasOwn(shown, text) ? shown[text]! : visible(text));
   const texts = new Map<string, number>();
@@ -50,10 +50,11 @@ export function documented(old: RunSpec, ran: Ran, recorder: Recorder, word: str
     checked: expected.length,
     unspecified: unspecified(old.columns, expected, shelf),
     divergence,
-    layers: old.layers.map((layer, l) => ({
-      ...layer,
-      heads: layer.heads.map((head, k) => (head.seen ? { ...head, ...looks(recorder.seen[l]![k]!, count, shelf) } : head)),
-    })),
+    layers: old.layers.map((layer, l) => {
+      const passes = recorder.seen.filter((_, step) => recorder.steps[step]![0] === l);
+      return { ...layer, heads: layer.heads.map((head, k) => (head.seen ? { ...head, ...looks(passes.map((seen) => seen[k]!), count, shelf) } : head)) };
+    }),
+    steps: recorder.steps,
     stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]): [number, ColumnSpec] => [n, { values: shelf.add(values.upto(count)), ...coordinates(others, count) }])),
     texts: [...texts.keys()],
   };
@@ -79,10 +80,15 @@ function unspecified(columns: Heading[], expected: Cell[][], shelf: Shelf): Shee
   return Object.fromEntries(free.map(([name, cells]) => [name, shelf.add(cells)]));
 }
 
-function looks(seen: Seen, count: number, shelf: Shelf): Pick<RunSpec["layers"][number]["heads"][number], "seen" | "sharers"> {
-  const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add((seen[name] as Growing).upto(count))]));
-  const sharers = Object.fromEntries([...seen.sharers].filter(([i]) => i < count));
+/** Where a head looked in each pass, one pass after the other. */
+function looks(passes: Seen[], count: number, shelf: Shelf): Pick<RunSpec["layers"][number]["heads"][number], "seen" | "sharers"> {
+  const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => (seen[name] as Growing).upto(count))))]));
+  const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count).map(([i, shared]) => [n * count + i, shared])));
   return { seen: places as Record<(typeof NAMES)[number], Place>, sharers };
+}
+
+function joined(parts: Float64Array[]): Float64Array {
+  return parts.length === 1 ? parts[0]! : Float64Array.from(parts.flatMap((part) => [...part]));
 }
 
 function coordinates(others: Map<number, number[]>, count: number): Pick<ColumnSpec, "others"> {

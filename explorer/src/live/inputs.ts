@@ -15,12 +15,27 @@ export interface BoxSpec {
   /** The input alphabet of a machine, and its blank. */
   alphabet: string[] | null;
   blank: string | null;
+  /** How an input may have other symbols of a machine, in the words of the format that it was read from. */
+  about?: string;
+  /** Of runs that label: the tokens that are fed before and after those of an input, those that an input can have, and what messages
+   * say of inputs; null: there is no program. */
+  tokens: { before: string[]; after: string[]; alphabet: string[]; about: TokensAbout | null } | null;
   circuit: { inputs: number; encoding: string; buses: Bus[]; outputs: Bus[] } | null;
+}
+
+/** What messages say of the inputs of a program that answers at every position (the page.py of its source writes it). */
+export interface TokensAbout {
+  /** The number of the first token. */
+  first: number;
+  /** The message for the empty input. */
+  empty: string;
+  /** The message for an unknown token, in parts: between them are its number and the token in quotes. */
+  unknown: [string, string, string];
 }
 
 const NEAR = 60;
 /** Signs that take the place of two. */
-const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
+export const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
 const SEPARATORS = /\s*[+*,]\s*/;
 const NUMBER = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
 const MOST_NAMED = 8;
@@ -28,13 +43,26 @@ const BLOCK_BYTES = 64;
 
 /** The tokens of an input, without those that describe a machine. Throws `Refused`. */
 export function wordOf(box: BoxSpec, text: string): string[] {
+  if (box.tokens) return labelledWord(box, box.tokens, text);
   const signs = [...text];
   if (box.circuit) return [...bitsOf(box, text)];
   if (box.alphabet) checkSymbols(box, box.alphabet, signs);
   return signs;
 }
 
-function checkSymbols({ name, blank }: BoxSpec, alphabet: string[], signs: string[]): void {
+/** The largest number of steps, as it is written; null: nothing is. Throws `Refused`. */
+export function stepsOf(text: string, most: number): number | null {
+  const limit = Number(text);
+  if (text.trim() === "") return null;
+  if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
+  throw stepsRefused(most);
+}
+
+export function stepsRefused(most: number): Refused {
+  return new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
+}
+
+function checkSymbols({ name, blank, about }: BoxSpec, alphabet: string[], signs: string[]): void {
   const known = new Set(alphabet);
   const first = signs.findIndex((sign) => !known.has(sign));
   if (first < 0) return;
@@ -43,7 +71,33 @@ function checkSymbols({ name, blank }: BoxSpec, alphabet: string[], signs: strin
   const marks = near.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
   const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
   const why = signs[first] === blank ? " (it is the blank)" : "";
-  throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first]!)} is not in the input alphabet${why}: use only its symbols (${symbols})\n  ${shown}\n  ${marks}`);
+  throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first]!)} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}\n  ${shown}\n  ${marks}`);
+}
+
+/** The tokens of an input: one for each character, or a JSON list. */
+export function tokensOf(text: string): string[] {
+  if (text.startsWith("[")) {
+    try {
+      const found: unknown = JSON.parse(text);
+      if (Array.isArray(found) && found.length && found.every((token) => ["string", "number"].includes(typeof token))) return found.map(String);
+    } catch {
+      // a token for each character, then
+    }
+  }
+  return [...text];
+}
+
+function labelledWord({ name, most }: BoxSpec, { before, after, alphabet, about }: NonNullable<BoxSpec["tokens"]>, text: string): string[] {
+  const word = tokensOf(text);
+  if (about && !word.length) throw new Refused(about.empty);
+  const wrong = about ? word.findIndex((token) => !alphabet.includes(token)) : -1;
+  if (about && wrong >= 0) {
+    const [start, middle, end] = about.unknown;
+    throw new Refused(`${start}${wrong + about.first}${middle}${quoted(word[wrong]!)}${end}`);
+  }
+  const many = before.length + word.length + after.length;
+  if (many > most) throw new Refused(`${name}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+  return word;
 }
 
 /** The bits of a circuit's inputs: as such, as a number for each bus, or as a text. */
@@ -102,8 +156,9 @@ function padded(text: string): string {
 }
 
 /** What can be written in the box, in words. */
-export function hint({ alphabet, blank, circuit, examples }: BoxSpec): string {
+export function hint({ alphabet, blank, circuit, tokens, examples }: BoxSpec): string {
   const quote = (text: string) => (text === "" ? "the empty word" : visible(text));
+  if (tokens) return tokensHint(tokens.alphabet);
   const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
   if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
   if (circuit) {
@@ -113,4 +168,13 @@ export function hint({ alphabet, blank, circuit, examples }: BoxSpec): string {
   if (!alphabet) return "one token for each character";
   if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
   return `symbols ${alphabet.map((a) => (a === " " ? "␣ (space)" : visible(a))).join(" ")}${such}; the blank is ${blank === " " ? "␣ (space)" : visible(blank ?? "")}`;
+}
+
+function tokensHint(alphabet: string[]): string {
+  const most = 40;
+  const shown = alphabet.slice(0, most).map((token) => (token === " " ? "␣ (space)" : visible(token)));
+  const more = alphabet.length > most ? ` and ${(alphabet.length - most).toLocaleString("en-US")} more` : "";
+  const long = alphabet.filter((token) => [...token].length > 1).slice(0, 2);
+  const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
+  return `tokens ${shown.join(" ")}${more}; ${how}`;
 }

@@ -3,12 +3,32 @@
 /** An integer as such, as long as floats can tell it from its neighbours; any other number as `repr` writes it. */
 export function plainNumber(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+  return repr(value);
+}
+
+/** A float as `repr` writes it. */
+export function repr(value: number): string {
   return special(value) ?? pointed(value.toExponential(), 16);
 }
 
 /** A number to six digits, as `:.6g` writes it. */
 export function sixDigits(value: number): string {
-  return special(value) ?? pointed(value.toExponential(5), 6, true);
+  return general(value, 6);
+}
+
+/** A number to some digits, as `:.17g` writes it; of two that are equally near, the one with an even last digit. */
+export function general(value: number, digits: number): string {
+  return special(value) ?? pointed(toEven(value, digits), digits, true);
+}
+
+/** JavaScript rounds a tie up, and Python to the even digit. */
+function toEven(value: number, digits: number): string {
+  const [exact, power] = value.toExponential(100).split("e") as [string, string];
+  const all = exact.replace(/[-.]/g, "");
+  const tie = all[digits] === "5" && /^0*$/.test(all.slice(digits + 1));
+  if (!tie || Number(all[digits - 1]) % 2) return value.toExponential(digits - 1);
+  const kept = all.slice(0, digits);
+  return `${value < 0 ? "-" : ""}${kept[0]}${kept.slice(1) ? `.${kept.slice(1)}` : ""}e${power}`;
 }
 
 function special(value: number): string | null {

@@ -1,8 +1,9 @@
 // A run recorded from the inside, as tm2tfr/web/explorer/record.py records it: what each stage changed, and where heads look.
 
 import type { SubspaceSpec } from "../data";
-import type { Look } from "./attention";
-import type { Watch } from "./dense";
+import { inSight, type Look } from "./attention";
+import type { Decoder } from "./decoder";
+import { type Part, type Passed, type Watch, wholeRun } from "./dense";
 import { oneHot, startsOf } from "./readout";
 
 const MOST_SHARERS = 64;
@@ -53,7 +54,7 @@ export interface Seen {
 }
 
 export class Recorder implements Watch {
-  /** By layer and head. */
+  /** By step and head: see `RunSpec.steps`. */
   readonly seen: Seen[][];
   /** By stage, the columns of the subspaces that it changes anywhere. */
   readonly written: Map<number, Column>[];
@@ -63,10 +64,12 @@ export class Recorder implements Watch {
   private position = -1;
   private number = 0;
 
-  /** heads: the number of heads of each layer. */
+  /** heads: the number of heads of the layer of each step; mostSharers: the most positions sharing a head's weight that are kept. */
   constructor(
     readonly subspaces: SubspaceSpec[],
     heads: number[],
+    readonly steps: [number, number][],
+    private readonly mostSharers = MOST_SHARERS,
   ) {
     this.starts = startsOf(subspaces);
     this.before = new Float64Array(this.starts.at(-1)!);
@@ -90,17 +93,18 @@ export class Recorder implements Watch {
     this.number++;
   }
 
-  head(layer: number, head: number, look: Look | null): void {
-    const [seen, here] = [this.seen[layer]![head]!, this.position];
+  /** step: its index, which is the layer's where no loop runs it again; start: the position of the first score. */
+  head(step: number, head: number, look: Look | null, start = 0): void {
+    const [seen, here] = [this.seen[step]![head]!, this.position];
     const count = look ? look.attended.length : here + 1;
     const first = look ? look.attended[0]! : 0;
     const runner = look ? look.runner : -1;
     seen.winner.set(here, first);
     seen.count.set(here, count);
-    seen.score.set(here, look ? look.scores[first]! : 0);
+    seen.score.set(here, look ? look.scores[first - start]! : 0);
     seen.runner.set(here, runner);
-    seen.runner_score.set(here, runner < 0 ? 0 : look!.scores[runner]!);
-    if (look && runner >= 0 && count > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, MOST_SHARERS)));
+    seen.runner_score.set(here, runner < 0 ? 0 : look!.scores[runner - start]!);
+    if (look && runner >= 0 && count > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, this.mostSharers)));
   }
 
   private differs(n: number, x: Float64Array): boolean {
@@ -132,4 +136,34 @@ export class Recorder implements Watch {
     column.values.set(i, value);
     if (other) column.others.set(i, other);
   }
+}
+
+/** What is shown of a whole run at a position, in order: streams after stages, and where heads look. */
+interface Shown {
+  stages: { layer: number; part: Part; x: Float64Array }[];
+  looks: (Look | null)[];
+}
+
+/** Run a whole sequence at once, tokens by their numbers, and record it. Throws `Refused` as `wholeRun` does. */
+export function recordedWhole(decoder: Decoder, given: number[], subspaces: SubspaceSpec[]): { passed: Passed[]; recorder: Recorder } {
+  const shown = given.map((): Shown => ({ stages: [], looks: [] }));
+  const watch = ({ stages, looks }: Shown): Watch => ({
+    stage: (layer, part, x) => stages.push({ layer, part, x: x.slice() }),
+    head: (_layer, _head, look) => looks.push(look && { ...look, scores: look.scores.slice() }),
+  });
+  const passed = wholeRun(decoder, given, new Map(shown.map((each, i) => [i, watch(each)])));
+  const passes = decoder.layers.map(() => 0);
+  const steps = shown[0]!.stages.flatMap(({ layer, part }): [number, number][] => {
+    if (part !== "attention") return [];
+    const looped = decoder.loops.some(({ first, last }) => first <= layer + 1 && layer < last);
+    return [[layer, looped ? ++passes[layer]! : 0]];
+  });
+  const heads = steps.map(([layer]) => decoder.layers[layer]!.heads);
+  const recorder = new Recorder(subspaces, heads.map(({ length }) => length), steps, given.length);
+  shown.forEach(({ stages, looks }, i) => {
+    for (const { layer, part, x } of stages) recorder.stage(layer, part, x);
+    const each = looks.values();
+    heads.forEach((those, step) => those.forEach(({ mask }, k) => recorder.head(step, k, each.next().value!, inSight(mask, i, given.length)[0])));
+  });
+  return { passed, recorder };
 }

@@ -12,6 +12,11 @@ export function tooLarge(where: string, position: number, what: string): Refused
   return new Refused(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
 }
 
+/** The scores of a head with softmax are too large for float64. */
+export function tooSoft(head: string, position: number): Refused {
+  return new Refused(`${head}, position ${thousands(position)}: its scores are too large for float64: use a higher temperature or a wider dtype`);
+}
+
 export function beyondTheTable(position: number): Refused {
   return new Refused(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
 }

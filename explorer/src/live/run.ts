@@ -1,17 +1,19 @@
 // A run in the browser: generated, read off, compared with the reference cell by cell, and recorded, as tm2tfr/runs/comparison.py does.
 
-import type { DivergenceSpec, Heading } from "../data";
-import type { Decoder } from "./decoder";
+import type { DivergenceSpec, Heading, SubspaceSpec } from "../data";
+import { causeInWhole, causeOf, type Claims, righted, unembeddingCause } from "../broken/cause";
+import type { About, Decoder } from "./decoder";
+import { argmax, type Passed, wholeRun } from "./dense";
 import { generate, prompted } from "./generate";
 import { plainNumber } from "./python";
-import { Readout, type ReadSpec } from "./readout";
-import type { Recorder } from "./record";
+import { combination, Readout, type ReadSpec } from "./readout";
+import { Recorder, recordedWhole } from "./record";
 import { Refused } from "./refusals";
 import { agrees, ANY, type Cell, type Truth } from "./truth/reference";
 
 /** What takes the place of a column where a decoder stops in the wrong place. */
 const STOP = "stop";
-/** What takes the place of the cause of a divergence, which only Python searches for. */
+/** What takes the place of the cause of a divergence where no model says what is right inside. */
 const UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
 const OUTCOMES: Record<string, string> = { ACC: "accept", REJ: "reject", HALT: "halt" };
 
@@ -19,11 +21,16 @@ export interface Task {
   decoder: Decoder;
   columns: Heading[];
   readout: ReadSpec[];
+  subspaces: SubspaceSpec[];
   /** Whether the table is that of a Turing machine. */
   tape: boolean;
   truth: Truth | null;
   word: string[];
+  /** Of what labels, the tokens that are fed around those of the word. */
+  ends: { before: string[]; after: string[] } | null;
   maxSteps: number | null;
+  /** What is needed to find the cause of a difference: the unchanged weights, and what they claim; null: it is not looked for. */
+  search: { right: Decoder; about: About; claims: Claims } | null;
 }
 
 export interface Ran {
@@ -37,27 +44,26 @@ export interface Ran {
   /** The number of tokens of the prompt, and of those before the input. */
   prompt: number;
   lead: number;
+  recorder: Recorder;
 }
 
 /** Run a decoder on a word: to the end of the reference's run if they agree, otherwise until it stops or reaches the limit.
  *
  * Throws `Refused` for a prompt that cannot be run, and at a position that the engine refuses, if nothing was wrong before.
  */
-export function run({ decoder, columns, readout, tape, truth, word, maxSteps }: Task, recorder: Recorder, progress: (done: number) => void): Ran {
-  const prompt = [...(truth?.lead ?? []), ...word];
+export function run(task: Task, progress: (done: number) => void): Ran {
+  const { decoder, columns, tape, truth, word, ends, search } = task;
+  const labels = decoder.outputs.length > 0;
+  const prompt = [...(ends?.before ?? truth?.lead ?? []), ...word, ...(ends?.after ?? [])];
   const given = prompted(decoder, prompt);
-  const most = maxSteps === null ? Infinity : prompt.length + maxSteps + (decoder.bos !== null ? 2 : -1);
-  const steps = generate(decoder, given, most, recorder);
-  const reader = new Readout(readout, recorder.subspaces);
+  const { found, recorder } = labels ? labelled(task, given) : generated(task, given, prompt.length);
   const [rows, expected]: [Cell[][], Cell[][]] = [[], []];
   let compared = 0;
   let differs: { want: Cell[]; row: Cell[] | null; position: number } | null = null;
   const next = (): Cell[] | null => {
     try {
-      const step = steps.next();
-      if (step.done) return null;
-      const { fed, answer, residual } = step.value;
-      return reader.cells(decoder.vocabulary[fed]!, decoder.vocabulary[answer]!, residual);
+      const row = found.next();
+      return row.done ? null : row.value;
     } catch (error) {
       // after a difference, a position that the engine refuses ends the run
       if (differs && error instanceof Refused) return null;
@@ -83,13 +89,44 @@ export function run({ decoder, columns, readout, tape, truth, word, maxSteps }: 
   const ending = truth && (!differs || !differs.row) ? truth.ending(stop, decoder.positions) : null;
   let divergence: DivergenceSpec | null = null;
   if (ending) divergence = { position: rows.length - 1, column: STOP, ...ending, cause: [UNSEARCHED] };
-  else if (differs) divergence = difference(columns, differs);
+  else if (differs) {
+    divergence = difference(columns, differs);
+    if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: labels ? expected : expected.slice(0, differs.position + 1), given, position: differs.position, row: differs.row });
+  }
 
   const said = rows.length > prompt.length ? String(rows.at(-1)!.at(-1)) : ""; // an answer to the prompt ends nothing
   const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : undefined;
   const answer = known ?? (rows.length === decoder.positions && !stop.length ? "end" : "limit");
-  const T = answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
-  return { rows, expected, compared, divergence, answer, T, prompt: prompt.length, lead: tape ? described(prompt) : 0 };
+  const T = labels ? 0 : answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
+  return { rows, expected, compared, divergence, answer: labels ? "end" : answer, T, prompt: prompt.length, lead: tape ? described(prompt) : 0, recorder };
+}
+
+/** The rows of a decoder on its own answers, as they come. */
+function generated({ decoder, readout, subspaces, maxSteps }: Task, given: number[], prompt: number): { found: Iterator<Cell[]>; recorder: Recorder } {
+  const recorder = new Recorder(subspaces, decoder.layers.map(({ heads }) => heads.length), decoder.layers.map((_, n) => [n, 0]));
+  const most = maxSteps === null ? Infinity : prompt + maxSteps + (decoder.bos !== null ? 2 : -1);
+  const reader = new Readout(readout, subspaces);
+  const rows = function* (): Generator<Cell[]> {
+    for (const { fed, answer, residual } of generate(decoder, given, most, recorder)) yield reader.cells(decoder.vocabulary[fed]!, decoder.vocabulary[answer]!, residual);
+  };
+  return { found: rows(), recorder };
+}
+
+/** The rows of what labels: the token at each position, and the answer of each output. */
+function labelled({ decoder, subspaces }: Task, given: number[]): { found: Iterator<Cell[]>; recorder: Recorder } {
+  const { passed, recorder } = recordedWhole(decoder, given, subspaces);
+  return { found: passed.map(({ logits }, i) => [decoder.vocabulary[given[i]!]!, ...answersOf(decoder, logits)]).values(), recorder };
+}
+
+/** The answer of each output: a label if its logits are exactly one-hot, else their combination; or a number. */
+function answersOf({ outputs }: Decoder, logits: Float64Array): Cell[] {
+  let start = 0;
+  return outputs.map(({ labels }) => {
+    const values = logits.subarray(start, (start += labels ? labels.length : 1));
+    if (!labels) return values[0]! + 0; // -0 is 0
+    const hot = labels.filter((_, k) => values[k]);
+    return hot.length === 1 && values.includes(1) ? hot[0]! : combination(labels, values);
+  });
 }
 
 /** The first cell of a row of the reference that the decoder's differs from. */
@@ -99,6 +136,54 @@ function difference(columns: Heading[], { want, row, position }: { want: Cell[];
   const n = at < 0 ? want.length - 1 : at;
   const { name, signed } = columns[n]!;
   return { position, column: name, expected: written(want[n]!, signed), found: written(found[n]!, signed), cause: [UNSEARCHED] };
+}
+
+interface Searched {
+  broken: Decoder;
+  right: Decoder;
+  about: About;
+  claims: Claims;
+  columns: Heading[];
+  reader: Readout;
+  truth: Truth;
+  /** The rows of the reference up to the one that differs; all of them where a whole sequence is labelled. */
+  expected: Cell[][];
+  /** The tokens of the prompt. */
+  given: number[];
+  position: number;
+  row: Cell[] | null;
+}
+
+/** The cause of a difference, in lines; why there is none, if the unchanged weights are wrong, or the search is refused. */
+function searched({ broken, right, about, claims, columns, reader, truth, expected, given, position, row }: Searched): string[] {
+  const labels = right.outputs.length > 0;
+  const names = columns.map(({ name }) => name);
+  const numbers = new Map(right.vocabulary.map((token, n) => [token, n]));
+  const tokens = labels ? given : expected.map((cells) => numbers.get(String(cells[0]))!);
+  const { about: said, bump } = truth.facts(expected, names);
+  const h = names.indexOf("h");
+  try {
+    const facts = { tokens, about: said, bump, cell: (i: number) => Number(expected[i]![h]) };
+    const reads = ({ residual, logits }: Passed, i: number): Cell[] => {
+      const token = right.vocabulary[tokens[i]!]!;
+      return labels ? [token, ...answersOf(right, logits)] : reader.cells(token, right.vocabulary[argmax(logits)]!, residual);
+    };
+    let i = 0;
+    for (const passed of labels ? wholeRun(right, tokens) : righted(right, about, claims, facts)) {
+      const cells = reads(passed, i);
+      if (expected[i]!.some((cell, n) => !agrees(cell, cells[n]!))) return [`not known: the weights that this page came with go wrong on this input themselves, at position ${i}; tm2tfr check names the cause`];
+      i++;
+    }
+    const cause = labels ? causeInWhole(broken, right, about, claims, facts, position) : causeOf(broken, right, about, claims, facts);
+    if (cause) return cause;
+    const want = expected[position]!;
+    const at = row ? want.findIndex((cell, n) => !agrees(cell, row[n]!)) : -1;
+    if (!row || at < (labels ? 1 : want.length - 1)) return [];
+    return unembeddingCause(broken, position, labels ? right.outputs[at - 1]!.name : "", written(want[at]!, false), written(row[at]!, false), said(position));
+  } catch (error) {
+    if (error instanceof Refused) return [`not known: ${error.message}`];
+    throw error;
+  }
 }
 
 /** A cell as text. */

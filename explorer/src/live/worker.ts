@@ -1,20 +1,24 @@
 // A run in a worker of its own, which can be stopped: the same script as the page's, told what to do by a message.
 
-import { decoderOf, type Decoder } from "./decoder";
-import type { Buffers, Heading, Numbers, RunSpec, SubspaceSpec } from "../data";
+import { type About, decoderOf, type Decoder } from "./decoder";
+import type { Buffers, Heading, Numbers, RunSpec } from "../data";
 import { documented, Shelf } from "./document";
-import { Recorder } from "./record";
 import { Refused } from "./refusals";
 import { run } from "./run";
+import type { SequenceSpec } from "../sequence/spec";
 import type { Gates } from "./truth/circuit";
 import { truthOf } from "./truth/reference";
 
-/** Runs of one page on one input: of each its recorded run, and the weights. */
+/** Runs of one page on one input: of each its recorded run, the weights, the weights of the page, and what is said of these. */
 export interface Order {
-  runs: { spec: RunSpec; decoder: Decoder }[];
+  runs: { spec: RunSpec; decoder: Decoder; right: Decoder; about: About }[];
   word: string[];
+  /** The input as it was written, where that is how a page shows it; null: its tokens are shown. */
+  text: string | null;
+  ends: { before: string[]; after: string[] } | null;
   maxSteps: number | null;
   gates: Gates | null;
+  sequence: SequenceSpec | null;
 }
 
 /** What came out: runs, with their columns. */
@@ -24,17 +28,17 @@ export interface Finished {
 }
 
 /** Carry out an order; progress: called with the number of positions done in all runs. Throws `Refused`. */
-export function carriedOut({ runs, word, maxSteps, gates }: Order, progress: (done: number) => void): Finished {
+export function carriedOut({ runs, word, text, ends, maxSteps, gates, sequence }: Order, progress: (done: number) => void): Finished {
   const shelf = new Shelf();
   let done = 0;
-  const made = runs.map(({ spec, decoder }) => {
-    const { columns, subspaces, layers, live, tape } = spec;
+  const made = runs.map(({ spec, decoder, right, about }) => {
+    const { columns, subspaces, live, tape } = spec;
     const names = columns.map(({ name }: Heading) => name);
-    const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates });
-    const recorder = new Recorder(subspaces as SubspaceSpec[], layers.map(({ heads }) => heads.length));
-    const ran = run({ decoder, columns, readout: live.readout, tape, truth, word, maxSteps }, recorder, (positions) => progress(done + positions));
+    const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence });
+    const search = live.claims && { right, about, claims: live.claims };
+    const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends, maxSteps, search }, (positions) => progress(done + positions));
     done += ran.rows.length;
-    return documented(spec, ran, recorder, word, truth?.result() ?? "", shelf);
+    return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
   });
   return { runs: made, columns: shelf.columns };
 }
@@ -66,14 +70,9 @@ export interface Running {
   stop(): void;
 }
 
-/** In the page: have an order carried out by a worker; script: the text of the page's script. */
-export function ordered(order: Order, script: string, progress: (done: number) => void): Running {
-  const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-  const worker = new Worker(address);
-  const stop = () => {
-    worker.terminate();
-    URL.revokeObjectURL(address);
-  };
+/** In the page: have an order carried out by a worker. */
+export function ordered(order: Order, worker: Worker, progress: (done: number) => void): Running {
+  const stop = () => worker.terminate();
   const finished = new Promise<Finished>((resolve, reject) => {
     worker.addEventListener("message", ({ data }: MessageEvent<Message>) => {
       if ("done" in data) return progress(data.done);
@@ -90,8 +89,8 @@ export function ordered(order: Order, script: string, progress: (done: number) =
   return { finished, stop };
 }
 
-/** The weights of a run of the page; why it cannot be run in the page, as text. */
-export function weightsOf({ decoder, dtype }: RunSpec, buffers: Buffers): Decoder | string {
-  if (decoder.none !== undefined) return decoder.none;
-  return dtype === "float64" ? decoderOf(decoder, buffers) : `the run was computed in ${dtype}, and the page computes in float64`;
+/** The weights of a run of the page, which can run them. */
+export function weightsOf({ decoder }: RunSpec, buffers: Buffers): Decoder {
+  if (decoder.none !== undefined) throw new Error(decoder.none);
+  return decoderOf(decoder, buffers);
 }

@@ -36,8 +36,11 @@ export interface Question {
   name: string;
 }
 
-/** A run for the explorer's views, or a page that is complete. */
-export type Page = { data: PageData; columns: string } | { html: string };
+/** A run for the explorer's views. */
+export interface Page {
+  data: PageData;
+  columns: string;
+}
 
 export interface Answer {
   kind: Kind | null;

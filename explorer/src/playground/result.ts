@@ -1,8 +1,12 @@
 // The right side: the views of the last run, which stay, dimmed and labelled, while the source has errors.
 
-import { unpacked } from "../data";
-import { el, set } from "../dom";
+import { Broken } from "../broken/broken";
+import { type Buffers, type PageData, unpacked } from "../data";
+import { el, replacing, set } from "../dom";
+import { wordOf } from "../live/inputs";
+import { Rerun } from "../live/rerun";
 import { mount, type Mounted } from "../page";
+import type { Showing } from "../state";
 import type { Answer } from "./api";
 import type { Shown } from "./documents";
 import { Drawing } from "./drawing";
@@ -24,10 +28,6 @@ export class Result {
     tools: HTMLElement,
     private readonly theme: () => void,
   ) {
-    new MutationObserver(() => {
-      const page = this.shown?.answer.page;
-      if (page && "html" in page) this.frame(page.html, this.shown!.answer.name, this.scrolled());
-    }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
     this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
   }
@@ -36,26 +36,51 @@ export class Result {
   async show(shown: Shown): Promise<void> {
     const turn = ++this.turn;
     this.fresh();
-    const page = shown.answer.page!;
-    if ("html" in page) {
-      this.leave();
-      const scroll = (shown.place ?? this.place(shown))?.scroll ?? 0;
-      this.mounted?.dispose();
-      this.mounted = null;
-      this.verdict.replaceChildren();
-      this.frame(page.html, shown.answer.name, scroll);
-    } else {
-      const { data, columns } = page;
-      const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
-      if (turn !== this.turn) return; // there is a newer one
-      this.leave();
-      const place = shown.place ?? this.place(shown);
-      const scroll = shown.place?.scroll ?? (place ? this.main.scrollTop : 0);
-      this.clear();
-      this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, ...(place ? { start: place } : {}) });
-      this.main.scrollTop = scroll;
-    }
+    const { data, columns } = shown.answer.page!;
+    const dot = (data.machine ?? data.circuit ?? data.drawing)?.graph.dot;
+    const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready(dot, PATIENCE)]);
+    if (turn !== this.turn) return; // there is a newer one
+    this.leave();
+    const place = shown.place ?? this.place(shown);
+    const scroll = shown.place?.scroll ?? (place ? this.main.scrollTop : 0);
+    this.clear();
+    this.views(data, buffers, Broken.of(data, buffers), place ?? {});
+    this.main.scrollTop = scroll;
     this.shown = shown;
+  }
+
+  /** Build the views of a run, in which weights can be changed: then they are run again, by a worker, and shown in its place. */
+  private views(data: PageData, buffers: Buffers, broken: Broken | null, start: Partial<Showing>): void {
+    const show = (data: PageData, buffers: Buffers, start: Partial<Showing>) => {
+      const { scrollTop } = this.main;
+      replacing(() => {
+        this.mounted?.dispose();
+        this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, start, broken });
+      });
+      this.main.scrollTop = scrollTop;
+    };
+    show(data, buffers, start);
+    if (!broken) return;
+    const { turn } = this;
+    const rerun = new Rerun(data, buffers, () => new Worker("assets/explorer.js"), broken);
+    broken.start = () => {
+      if (!broken.changes.length) return show(data, buffers, {});
+      broken.running(true);
+      const said = (text: string, bad = false) => {
+        broken.running(false);
+        broken.say(text, bad);
+      };
+      const { box } = data;
+      rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {}).finished.then(
+        (again) => {
+          if (turn !== this.turn) return; // another source is shown
+          show(again.data, again.buffers, {});
+          said(again.said);
+          this.main.querySelector(".notice, .changes-panel")?.scrollIntoView({ block: "center" });
+        },
+        (error: unknown) => said(error instanceof Error ? error.message : String(error), true),
+      );
+    };
   }
 
   /** Where one was in the last run, if the new one is of the same source and input. */
@@ -66,25 +91,9 @@ export class Result {
 
   /** Remember where one is. */
   leave(): void {
-    if (!this.shown) return;
-    const { i, layer, raw } = this.mounted?.store.now ?? { i: 0, layer: 0, raw: false };
-    this.shown.place = { i, layer, raw, scroll: this.mounted ? this.main.scrollTop : this.scrolled() };
-  }
-
-  /** Show a page that is complete, in a frame in which no script runs; the last one stays until it is drawn. */
-  private frame(html: string, name: string, scroll: number): void {
-    const before = [...this.main.childNodes];
-    const frame = el("iframe", { class: "whole-page", sandbox: "allow-same-origin", srcdoc: coloured(html), title: `The run of ${name}` });
-    frame.addEventListener("load", () => {
-      frame.contentWindow?.scrollTo(0, scroll);
-      for (const node of before) node.parentNode?.removeChild(node);
-    }, { once: true });
-    this.main.classList.add("framed");
-    this.main.append(frame);
-  }
-
-  private scrolled(): number {
-    return this.main.querySelector("iframe")?.contentWindow?.scrollY ?? 0;
+    if (!this.shown || !this.mounted) return;
+    const { i, layer, raw } = this.mounted.store.now;
+    this.shown.place = { i, layer, raw, scroll: this.main.scrollTop };
   }
 
   /** Say that there is no run, and why. */
@@ -126,15 +135,8 @@ export class Result {
   private clear(): void {
     this.mounted?.dispose();
     this.mounted = null;
-    this.main.classList.remove("framed");
     this.main.replaceChildren();
   }
-}
-
-/** A page in the colours that are chosen here; it follows the system's setting by itself. */
-function coloured(html: string): string {
-  const mode = document.documentElement.dataset["theme"];
-  return mode === "light" || mode === "dark" ? html.replace("</head>", `<style>:root{color-scheme:${mode}}</style></head>`) : html;
 }
 
 /** Whether an answer has a run that may take the place of the last one. */

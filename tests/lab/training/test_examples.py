@@ -60,7 +60,18 @@ def test_representation_1_and_the_carries() -> None:
     bits = paper(int(prompt[:2][::-1], 2), int(prompt[2:][::-1], 2), 2)
     places = [bits[letter][i] for i in range(2) for letter in "cdefg"]
     assert (target, scored, answer) == ("".join(places) + bits["c"][2], "1" * 11, "00100001000")
-    assert shown(adder_examples(bits=2, intermediates="carries"), 0) == (prompt, bits["c"][:2] + bits["e"], "1111", "0011")
+    assert shown(adder_examples(bits=2, intermediates="carries"), 0) == (prompt, bits["c"][1:] + bits["e"], "1111", "0011")
+
+
+def test_the_carries_of_section_6() -> None:
+    """For n = 3 the sequence is c2c3c4e1e2e3; all 48 pairs are trained on."""
+    found = adder_examples(bits=3, intermediates="carries")
+    for row in range(len(found.train)):
+        prompt, target, scored, answer = shown(found, row)
+        a, b = (int(prompt[n : n + 3][::-1], 2) for n in (0, 3))
+        carries = [(a % 2**i + b % 2**i) >> i for i in (1, 2, 3)]
+        sums = [(a + b) >> i & 1 for i in range(3)]
+        assert (target, scored, answer) == ("".join(map(str, carries + sums)), "111111", "000111")
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ def take_all(chromium: Any, folder: Path) -> None:
     prompted = tm2tfr.Universal(states=8, symbols=4).holding(tm2tfr.load("palindromes"))
     (folder / "figures").mkdir(exist_ok=True)
     take(chromium, folder / "figures" / "explorer-universal.png", prompted, "abba", address="#i=47", height=1420)
+    take(chromium, folder / "figures" / "explorer-rasp.png", "reverse", "abcab", address="#i=1", height=1180)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import tm2tfr
+from tests.engines.labellers import labeller
 from tests.web.explorer import browser
 from tests.web.explorer.browser import Open
 from tm2tfr.web.explorer.document import Explorer
@@ -23,7 +24,11 @@ PAGES: dict[str, Callable[[], Explorer]] = {
     "wide weights": lambda: tm2tfr.explore("palindromes", "abba"),
     "circuit": lambda: tm2tfr.explore("full-adder", "110"),
     "universal": lambda: tm2tfr.explore(tm2tfr.compile("palindromes", universal=(8, 4)), "abba"),
-    "labeller": lambda: tm2tfr.explore("a-n-b-n", "aabb"),
+    "RASP": lambda: tm2tfr.explore("histogram", "§aab"),
+    "loop": lambda: tm2tfr.explore("looped-parity", "0110"),
+    "formula": lambda: tm2tfr.explore("since-b", "abacb"),
+    "automaton": lambda: tm2tfr.explore("mod-3", "110"),
+    "weights alone": lambda: tm2tfr.explore(labeller(), "abba"),
     "two runs": lambda: tm2tfr.explore("left-edge", "11", compare="chapter"),
 }
 

@@ -584,7 +584,8 @@ def test_the_rule_is_marked_in_an_arrow_with_several(opened: Open) -> None:
 
 def test_the_layers_say_what_they_are(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=6")
-    before, *layers = page.locator(".layer").all_inner_texts()
+    before, *layers, after = page.locator(".layer").all_inner_texts()
+    assert after.split("\n")[0] == "unembedding"
     assert [line for line in before.split("\n") if line][1:3] == [
         "embedding",
         "the token at this position, and the position itself",
@@ -599,7 +600,7 @@ def test_the_layers_say_what_they_are(opened: Open, chapter: Explorer) -> None:
         "writes y = (q4,x,-1)",
     ]
     assert not page.locator("[data-layer='4'] pre").is_visible()
-    page.get_by_label("the weights of layer 4").click()
+    page.get_by_role("button", name="the weights of layer 4").click()
     shown = page.locator("[data-layer='4'] pre").inner_text()
     assert shown.strip() == tm2tfr.listing(tm2tfr.compile("chapter"), "4").strip()
 
@@ -813,7 +814,9 @@ def test_nothing_in_a_machine_is_taken_for_html(opened: Open) -> None:
 
 def test_the_pictures_for_the_readme_and_the_manual(chromium: Any, tmp_path: Path) -> None:
     screenshot.take_all(chromium, tmp_path)
-    for name, height in (("explorer.png", 1600), ("explorer-circuit.png", 1140), ("figures/explorer-universal.png", 1420)):
+    pictures = {"explorer.png": 1600, "explorer-circuit.png": 1140}
+    pictures |= {"figures/explorer-universal.png": 1420, "figures/explorer-rasp.png": 1180}
+    for name, height in pictures.items():
         for folder in (tmp_path, ROOT / "docs"):  # fonts differ from machine to machine: no bytes are compared
             data = (folder / name).read_bytes()
             assert data[:8] == b"\x89PNG\r\n\x1a\n"

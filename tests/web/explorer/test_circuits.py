@@ -99,7 +99,7 @@ def test_gates_with_fewer_operands() -> None:
     gates = (Gate("zero", "0"), Gate("not\n", "10", ("a",)), Gate("and", "0010", ("a", "zero")))
     circuit = Circuit(name="few", inputs=("a",), gates=gates, outputs=())
     columns = PackedColumns()
-    data = page(circuit).views(str, columns, True)["circuit"]
+    data = page(circuit).views(str, columns, True, tm2tfr.compile(circuit))["circuit"]
     assert data["nets"] == ["a", "zero", "'not\\n'", "and"]
     assert [f["name"] for f in data["functions"]] == ["CONST0", "NOT", "table 0010"]
     numbers = buffer(f'<script type="text/plain" id="columns">{columns.packed()}</script>')

@@ -1,183 +1,134 @@
-"""The page of a labeller: its answers, its drawings, its heads, and its residual stream, all side by side."""
+"""The page of a run that labels every position (RASP, formulas, automata): its data, and what a browser shows of them."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-from fractions import Fraction
-from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tm2tfr
 from tests.engines.labellers import labeller
+from tests.engines.looped import counting
 from tests.handmade import HANDMADE
 from tests.installed import needs_dot
 from tests.web.explorer import browser
-from tests.web.explorer.browser import Open, settled
-from tests.web.explorer.reading import buffer, column, embedded
-from tm2tfr.base.errors import CompileError, EngineError, ShapeError
+from tests.web.explorer.browser import Open, position, settled
+from tests.web.explorer.reading import buffer, column, embedded, recorded
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import observe_all
 from tm2tfr.web.explorer.document import Explorer
-from tm2tfr.web.explorer.labeller import labeller_page
+
+in_browser = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+KINDS = {
+    "RASP": ("histogram", "§aab"),
+    "RASP, a mask": ("running-maximum", "0213"),
+    "a loop": ("looped-parity", "0110"),
+    "formula": ("since-b", "abacb"),
+    "BOS and EOS": ("starts-110", "0110"),
+    "long tokens": ("flip-flops", '["w1", "r1", "r0"]'),
+    "numbers": ("square-or-power", "aaa"),
+    "automaton": ("mod-3", "110"),
+}
 
 
-def tables(html: str) -> list[list[list[str]]]:
-    """Return the cells of every table of a page, by row; its tags have to match."""
-    found: list[list[list[str]]] = []
-    opened: list[str] = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            if tag not in ("meta", "br"):
-                opened.append(tag)
-            if tag == "table":
-                found.append([])
-            elif tag == "tr":
-                found[-1].append([])
-            elif tag in ("td", "th"):
-                found[-1][-1].append("")
-
-        def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            """Nothing is opened."""
-
-        def handle_endtag(self, tag: str) -> None:
-            assert opened.pop() == tag
-
-        def handle_data(self, data: str) -> None:
-            if opened and opened[-1] in ("td", "th", "mark"):
-                found[-1][-1][-1] += data
-
-    Reader().feed(html)
-    assert opened == []
-    return found
+# ── the data ────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("kind", ["RASP", "BOS and EOS", "numbers"])
+def test_the_table_is_the_trace(kind: str) -> None:
+    page = tm2tfr.explore(*KINDS[kind])
+    (trace,), (run,), numbers = page.traces, embedded(page.html)["runs"], buffer(page.html)
+    assert (run["labels"], run["count"], run["prompt"], run["T"], run["agrees"]) == (True, *[len(trace.rows)] * 2, 0, True)
+    assert [heading["name"] for heading in run["columns"]] == [c.name for c in trace.columns[1:]]
+    for n, heading in enumerate(run["columns"], start=1):
+        found = column(numbers, run["rows"][heading["name"]]).tolist()
+        cells = found if heading["number"] else [run["texts"][k - 1] for k in found]
+        assert cells == [row[n] for row in trace.rows]
 
 
-def headings(html: str) -> list[str]:
-    return [unescape(text) for text in re.findall(r"<summary>(.*?)</summary>", html)]
-
-
-@needs_dot
-def test_the_page_of_a_rasp_program() -> None:
-    page = tm2tfr.explore("reverse", "abc")
-    answers, everywhere, flipped, *streams = tables(page.html)
-    assert answers == [["i", "x", "reverse"], ["0", "a", "c"], ["1", "b", "b"], ["2", "c", "a"]]
-    assert everywhere == [["", "0", "1", "2"], *([str(q), "1/3", "1/3", "1/3"] for q in range(3))]
-    assert flipped == [["", "0", "1", "2"], ["0", "", "", "1"], ["1", "", "1", ""], ["2", "1", "", ""]]
-    assert streams[0][0][:3] == ["i", "token", "position"]
-    assert [row[1:3] for row in streams[0][1:]] == [["a", "0"], ["b", "1"], ["c", "2"]]
-    assert "all agree" in page.html
-    assert re.findall("<(?:h3|caption)>((?:layer|head).*?)<", page.html) == [
-        *("layer 1 (attention)", "head 1: full_s"),
-        *("layer 2 (attention)", "head 1: flip"),
-    ]
-    assert page.html.count("<svg") == 2
-    assert "attention of the weights" in page.html
-    assert headings(page.html)[0] == f"embedding: {len(streams[0][0]) - 1} subspaces"
-    assert page.traces[0].agrees
-
-
-@pytest.mark.slow
-def test_layers_and_heads_have_one_number_and_no_name_that_nobody_gave() -> None:
-    """The weights of this program have the two heads of the first layer the other way round."""
-    html = tm2tfr.explore("most-frequent").html
-    run = html[html.index("<svg") : html.index("</svg>")]
-    drawn = re.findall(r">(layer \d+|head \d+)\b", run)
-    assert drawn == ["layer 2", "head 2", "head 1", "layer 4", "head 1", "head 2", "layer 6", "head 1"]
-    called = re.findall("<(?:h3|caption)>((?:layer|head).*?)<", html)
-    assert [re.split("[:(]", each)[0].strip() for each in called] == [
-        *("layer 2", "head 1", "head 2", "layer 4", "head 1", "head 2", "layer 6", "head 1"),
-    ]
-    assert not re.search(r"c\d+", "".join(called))
-
-
-def test_the_page_of_a_formula_shows_what_its_weights_are_fed() -> None:
-    html = tm2tfr.explore("flip-flops", '["w1", "r1", "r0"]').html
-    assert "<h2>The syntax of the formula</h2>" in html
-    (embedding,) = re.findall(r"<summary>embedding: .*?</summary>\n(.*?)</table>", html, re.DOTALL)
-    rows = re.findall(r'<tr><th scope="row">(\d+)</th><td>(\w+)</td>', embedding)
-    assert rows == [("0", "BOS"), ("1", "w1"), ("2", "r1"), ("3", "r0")]
+def looked(subject: Any, word: str) -> tuple[dict[str, Any], list[Any]]:
+    """Return the run of a page, and what the engine shows of the same run, position by position."""
+    found = tm2tfr.Subject.of(subject)
+    return recorded(tm2tfr.explore(found, word).html)[0], observe_all(
+        found.decoder, found.prompt(word), engine=engine("dense")
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "word", "fed"), [("hop-1", "abcab", ["BOS", *"abcab"]), ("starts-110", "0110", ["BOS", *"0110", "EOS"])]
+    ("subject", "word"),
+    [("running-maximum", "0213"), ("starts-110", "01"), (labeller(), "abba"), (counting(), "2531")],
+    ids=["a mask", "to the right", "weights alone", "a loop"],
 )
-def test_all_of_the_page_of_a_formula_is_the_run_of_its_table(name: str, word: str, fed: list[str]) -> None:
-    page = tm2tfr.explore(name, word)
-    subject = tm2tfr.Subject.of(name)
-    answers, *rest = tables(page.html)
-    places = [f"{n} {token}" for n, token in enumerate(fed)]
-    assert [row[:2] for row in answers[1:]] == [place.split() for place in places]
-    heads = [head.name for layer in subject.decoder.layers for head in layer.heads]
-    drawn, streams = rest[: len(heads)], rest[len(heads) :]
-    for head, [across, *rows] in zip(heads, drawn, strict=True):
-        assert [cell.split() for cell in across] == [[], *(place.split() for place in places)]
-        assert [row[0] for row in rows] == places
-        weights = tm2tfr.attention_of(subject, word, head=head).weights
-        assert [[float(Fraction(cell or "0")) for cell in row[1:]] for row in rows] == weights.tolist()
-    assert [row[:2] for row in streams[0][1:]] == [place.split() for place in places]
-    assert all([row[0] for row in each] == ["i", *map(str, range(len(fed)))] for each in streams)
+def test_heads_look_where_the_engine_says_in_every_pass(subject: Any, word: str) -> None:
+    run, seen = looked(subject, word)
+    for layer, pass_ in run["steps"]:
+        for k, head in enumerate(run["layers"][layer]["heads"]):
+            for i, each in enumerate(seen):
+                _, attended = each.looks[layer, k, max(0, pass_ - 1)]
+                n = max(0, pass_ - 1) * len(seen) + i
+                if head["seen"] is None:
+                    start, end = {"future": (0, i + 1), "past": (i, len(seen)), "none": (0, len(seen))}[head["mask"]]
+                    assert attended.tolist() == list(range(start, end))
+                    continue
+                assert (head["seen"]["winner"][n], head["seen"]["count"][n]) == (attended[0], len(attended))
+                if str(n) in head["sharers"]:
+                    assert head["sharers"][str(n)] == attended.tolist()
 
 
-def test_a_page_of_two_runs_is_refused() -> None:
-    trace = tm2tfr.check("hop-1", "abc")
-    with pytest.raises(ShapeError, match="the page of hop-1: 4 rows and 0 observations: give those of one run"):
-        labeller_page(trace, tm2tfr.Subject.of("hop-1").decoder, [])
+def test_the_stream_of_a_loop_is_there_pass_by_pass() -> None:
+    run, seen = looked(counting(), "2531")
+    shown = [(layer, max(0, pass_ - 1)) for layer, pass_ in run["steps"] for _ in range(2)]
+    assert shown == [(layer, again) for (layer, *_), again in zip(seen[0].stages, seen[0].passes, strict=True)][1:]
+    assert len(run["stages"]) == len(seen[0].stages)
 
 
-def test_the_title_is_there_once() -> None:
-    html = tm2tfr.explore("hop-1", "abc").html
-    said = "hop-1 on abc: every cell agrees with the evaluator"
-    assert html.count(said) == 2
-    assert f"<title>{said}</title>" in html
-    assert f"<h1>{said}</h1>" in html
+def test_the_model_of_a_program_is_there() -> None:
+    data = embedded(tm2tfr.explore("histogram", "§aab").html)
+    formulas = {variable["name"]: variable["formula"] for variable in data["model"]["variables"]}
+    assert formulas["histogram"] == "histogram = round(1 / frac_with_0) - 1"
+    claims = {head["claim"] for layer in data["runs"][0]["layers"] for head in layer["heads"]}
+    assert {pattern["claim"] for pattern in data["model"]["patterns"]} == claims
 
 
-def test_the_page_asks_nothing_of_a_network_and_is_small() -> None:
-    html = tm2tfr.explore("histogram", "§aab").html
-    assert "default-src 'none'" in html
-    addresses = re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)|url\(([^)]+)\)", html)
-    assert addresses == []
-    assert len(html.encode()) < 75_000
+@needs_dot
+def test_an_automaton_is_drawn() -> None:
+    html = tm2tfr.explore("mod-3", "110").html
+    drawing = embedded(html)["drawing"]
+    assert drawing["name"] == "state graph of the automaton"
+    assert drawing["marks"] == {"column": "state", "nodes": {"0": "s0", "1": "s1", "2": "s2"}, "start": "s0"}
+    assert column(buffer(html), drawing["graph"]["svg"]).tobytes().startswith(b"<svg")
 
 
-def test_a_page_that_runs_nothing_has_no_script() -> None:
-    trace, decoder = tm2tfr.check("reverse", "abc"), tm2tfr.compile("reverse")
-    seen = observe_all(decoder, "abc", engine=engine("dense"))
-    html = labeller_page(trace, decoder, seen, live=False).html
-    assert "<script" not in html
-    assert "default-src 'none'; style-src 'unsafe-inline'\"" in html
-    assert tables(html) == tables(labeller_page(trace, decoder, seen).html)
+def test_without_graphviz_the_page_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    html = tm2tfr.explore("mod-3", "110").html
+    assert embedded(html)["drawing"]["graph"]["dot"].startswith("digraph")
+    assert "Graphviz in WebAssembly" in html
 
 
-def test_no_text_breaks_out_of_the_script() -> None:
-    name = "</script><b>"
-    html = tm2tfr.explore(replace(labeller(), provenance={"name": name}), "abba").html
-    assert name not in html
-    assert html.count("</script>") == html.count("<script") == 3
+def test_weights_alone_have_neither_a_drawing_nor_a_model() -> None:
+    data = embedded(tm2tfr.explore(labeller(), "abba").html)
+    assert (data["drawing"], data["sequence"], data["model"]) == (None, None, None)
+    assert data["runs"][0]["agrees"] is None
+    assert data["box"]["tokens"] == {"before": [], "after": [], "alphabet": ["a", "b", "c"], "about": None}
 
 
-def test_a_labeller_without_a_program_has_no_drawings() -> None:
-    page = tm2tfr.explore(labeller(), "abba")
-    assert page.html.count("<svg") == 0
-    answers, *rest = tables(page.html)
-    assert [row[0] for row in answers] == ["i", "0", "1", "2", "3"]
-    assert rest
+@pytest.mark.parametrize(
+    ("name", "word", "ends"), [("hop-1", "abcab", ["BOS"]), ("starts-110", "0110", ["BOS", "EOS"]), ("length", "ab", [])]
+)
+def test_what_is_fed_around_an_input_is_known(name: str, word: str, ends: list[str]) -> None:
+    tokens = embedded(tm2tfr.explore(name, word).html)["box"]["tokens"]
+    assert [*tokens["before"], *tokens["after"]] == ends
+    assert not set(ends) & set(tokens["alphabet"])
 
 
 @pytest.mark.slow
-def test_a_run_that_is_too_long_to_draw_says_so_and_one_that_is_too_long_for_a_page_is_refused() -> None:
-    options = {"max_length": 201}
-    subject = tm2tfr.Subject.of("length", options=options)
-    assert "at most 40 can be drawn legibly: use a shorter input" in tm2tfr.explore(subject, "a" * 41).html
-    with pytest.raises(
-        EngineError, match=r"length: the page shows every pair of positions, and 201 positions are too many"
-    ):
+def test_a_run_that_is_too_long_for_a_page_is_refused() -> None:
+    subject = tm2tfr.Subject.of("length", options={"max_length": 201})
+    what = r"length: the page shows every pair of positions, and 201 positions are too many: use at most 200"
+    with pytest.raises(EngineError, match=what):
         tm2tfr.explore(subject, "a" * 201)
 
 
@@ -194,9 +145,105 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (tmp_path / "run.html").read_text(encoding="utf-8") == tm2tfr.explore("reverse", "abc").html
 
 
-in_browser = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+# ── in a browser ────────────────────────────────────────────────────────────────────────────────────────────
+def stage(page: Any) -> str:
+    settled(page)
+    return str(page.locator(".controls .stage").inner_text())
 
 
+@pytest.mark.slow
+@in_browser
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [1400, 390])
+def test_nothing_is_wider_than_the_window(opened: Open, kind: str, width: int) -> None:
+    page = opened(tm2tfr.explore(*KINDS[kind]), viewport={"width": width, "height": 900})
+    for more in page.locator(".layer button[aria-expanded]").all():
+        more.click()
+    page.locator(".model-panel summary").click()
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.slow
+@in_browser
+def test_the_layers_play_at_a_position(opened: Open) -> None:
+    page = opened(tm2tfr.explore("histogram", "§aab"))
+    assert (stage(page), position(page)) == ("the outputs", 3)
+    page.keyboard.press("ArrowDown")
+    assert stage(page) == "the embedding"
+    page.keyboard.press("ArrowDown")
+    assert stage(page) == "layer 1"
+    assert page.locator(".layer.chosen .layer-name").inner_text().split() == ["1", "feed-forward"]
+    page.get_by_label("Speed").select_option("64")
+    page.keyboard.press("Escape")  # leaves the list of speeds
+    page.keyboard.press("Space")
+    page.locator(".controls .stage", has_text="the outputs").wait_for()
+    page.keyboard.press("Space")
+    page.locator(".control.play[data-playing=false]").wait_for()
+    assert (stage(page), position(page)) == ("the outputs", 3)
+
+
+@pytest.mark.slow
+@in_browser
+def test_every_position_shows_its_own(opened: Open) -> None:
+    """The arcs, the answer, what the layers write, the stream and the row move with the position."""
+    explorer = tm2tfr.explore("histogram", "§aab")
+    page, told = opened(explorer), set()
+    page.keyboard.press("Home")
+    for row in explorer.traces[0].rows:
+        i, token, answer, _ = row
+        assert position(page) == i
+        assert page.locator(".story").inner_text().startswith(f"Position {i} has the token {token}: histogram is {answer}")
+        assert page.locator(".chip.now").inner_text() == token
+        assert page.locator(".chips .answer.now").inner_text() == answer
+        assert page.locator("[data-column='histogram']").nth(i).inner_text() == f"{answer}✓"
+        assert page.locator(".outputs-card .value").first.inner_text() == f"histogram = {answer}✓"
+        told.add(page.locator(".arc").get_attribute("data-to"))
+        assert page.locator("[data-subspace=token] .words").inner_text() == token
+        page.keyboard.press("ArrowRight")
+    assert told == {"0", "0 1 2", "0 3"}
+
+
+@pytest.mark.slow
+@in_browser
+def test_a_pass_of_a_loop_can_be_chosen(opened: Open) -> None:
+    page = opened(tm2tfr.explore("looped-parity", "0110"))
+    page.keyboard.press("End")
+    assert page.locator(".loop").inner_text().split("\n")[0].startswith("layers 1 to 2 are run again and again:")
+    written = lambda: [page.locator(f"[data-layer='{n}'] .wrote").inner_text() for n in (1, 2)]  # noqa: E731
+    last = written()
+    page.get_by_label("the pass before").click()
+    assert stage(page) == "layer 1, pass 2"
+    assert written() != last
+    page.keyboard.press("ArrowDown")
+    assert stage(page) == "layer 2, pass 2"
+    page.keyboard.press("ArrowDown")
+    assert stage(page) == "layer 1, pass 3"
+    assert written() == last
+
+
+@pytest.mark.slow
+@in_browser
+def test_the_state_of_an_automaton_is_marked_in_its_graph(opened: Open) -> None:
+    page = opened(tm2tfr.explore("mod-3", "110"), "#i=0")
+    for i, state in enumerate("100"):
+        assert position(page) == i
+        assert page.locator(".graph .node.now text").text_content() == state
+        assert page.locator(".graph .edge.now").count() == 1
+        page.keyboard.press("ArrowRight")
+
+
+@pytest.mark.slow
+@in_browser
+def test_a_head_that_looks_ahead_has_arcs_to_the_right(opened: Open) -> None:
+    page = opened(tm2tfr.explore("reverse", "abca"), "#i=0")
+    settled(page)
+    assert page.locator(".arc").evaluate_all("all => all.map(one => one.dataset.to)") == ["0..3", "3"]
+    assert page.locator(".chip").all_inner_texts() == ["a", "b", "c", "a"]
+    assert page.locator(".chips .answer").all_inner_texts() == ["a", "c", "b", "a"]
+
+
+# ── weights that generate, and are no machine's ─────────────────────────────────────────────────────────────
 def explored(name: str) -> Explorer:
     make, word, _ = HANDMADE[name]
     return tm2tfr.explore(make(), word, max_steps=6)
@@ -248,7 +295,7 @@ check: none, since no machine to compare with is stored with these weights
 @pytest.mark.slow
 @in_browser
 @pytest.mark.parametrize("name", HANDMADE)
-def test_the_table_is_the_trace(opened: Open, name: str) -> None:
+def test_the_table_of_such_weights_is_the_trace(opened: Open, name: str) -> None:
     explorer = explored(name)
     (trace,) = explorer.traces
     page = opened(explorer)
@@ -275,7 +322,7 @@ def test_what_is_said_of_a_run(opened: Open) -> None:
     page.keyboard.press("End")
     settled(page)
     assert page.locator(".story").inner_text() == "The decoder is given 1. It answers with end, which ends the run."
-    assert page.locator(".layer").count() == 2
+    assert page.locator(".layer:not([data-layer=unembedding])").count() == 2
     names = page.locator(".stream li").evaluate_all("all => all.map(one => one.dataset.subspace)")
     assert names == ["token", "one", "share of 1s", "verdict"]
     assert page.locator("h2").filter(has_text="The table").count() == 1

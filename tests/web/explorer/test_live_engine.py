@@ -23,7 +23,8 @@ from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 SCRIPT = (Path(tm2tfr.__file__).parent / "web" / "explorer" / "assets" / "explorer.js").read_text(encoding="utf-8")
 IN_A_WORKER = """
 async ({ script, task, argument }) => {
-  const text = `${script}; (${task})(${JSON.stringify(argument)}).then(postMessage);`;
+  const failing = "(error) => setTimeout(() => { throw error; })";
+  const text = `${script}; (${task})(${JSON.stringify(argument)}).then(postMessage, ${failing});`;
   const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
   return new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => resolve(data);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from tm2tfr.engines.decode import Observation, observe
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.truth import truth_for
 from tm2tfr.transformer.residual import Subspace
+from tm2tfr.transformer.stored import stored_as
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 from tm2tfr.web.explorer import document, weights_data
 from tm2tfr.web.explorer.record import Content, Recording, _column, record
@@ -222,15 +224,11 @@ def test_every_entry_is_there_exactly(name: str) -> None:
     assert start == len(values) == decoder.nonzero
 
 
-def test_names_are_there_where_a_refusal_may_need_them() -> None:
+def test_what_a_weight_file_says_beside_the_matrices_is_there() -> None:
     chapter = tm2tfr.compile("chapter")
-    assert packed(chapter)[0]["names"] is None
-    path = "layers.1.feed_forward.input"
-    huge = replaced(chapter, {path: matrices(chapter)[path].with_entry(0, 0, 1e300)})
-    data, buffer = packed(huge)
-    text = column(buffer, data["names"]).tobytes().decode()
-    assert text.startswith('{"directions": ["e_')
-    assert '"units": [["' in text
+    data, buffer = packed(chapter)
+    said = json.loads(column(buffer, data["about"]).tobytes())
+    assert said == stored_as(chapter, {})
 
 
 def test_soft_heads_are_refused_with_the_reason() -> None:

@@ -61,7 +61,7 @@ def test_a_machine_is_answered_with_its_run() -> None:
 def test_the_page_is_that_of_the_explorer() -> None:
     found = asked(shipped_text("chapter"), input="11")["page"]
     subject = tm2tfr.Subject.of("chapter")
-    recording: Any = ran(subject, "11", Query(source="x")).shown
+    recording: Any = ran(subject, "11", Query(source="x")).recording
     data, columns = document(subject.machine, [recording], drawn=False)
     assert found["columns"] == columns
     assert found["data"] == data
@@ -100,12 +100,12 @@ def test_circuits_are_read_in_every_format_that_is_text(format: str) -> None:
         ("associative-recall", "logic", "srasp", "program"),
     ],
 )
-def test_what_labels_words_is_answered_with_a_page(name: str, kind: str, format: str, noun: str) -> None:
+def test_what_labels_words_is_answered_like_everything(name: str, kind: str, format: str, noun: str) -> None:
     found = asked(shipped_text(name), name=name)
     assert [found[key] for key in ("kind", "format", "noun", "name")] == [kind, format, noun, name]
-    assert list(found["page"]) == ["html"]
-    assert found["page"]["html"].startswith("<!doctype html>")
-    assert "<script" not in found["page"]["html"]
+    (run,) = found["page"]["data"]["runs"]
+    assert (run["labels"], run["agrees"]) == (True, True)
+    assert found["page"]["data"]["sequence"]["kind"] == kind
     assert len(found["table"]) >= 4
     assert found["graph"].startswith("digraph ")
 

@@ -105,3 +105,14 @@ def test_what_is_not_there_is_refused() -> None:
         moments(tm2tfr.soften("chapter"), "11")
     with pytest.raises(EngineError, match=r"^since-b: every pair .* 600 positions are too many: use at most 500$"):
         moments("since-b", "a" * 599)
+
+
+def test_a_layer_of_a_loop_has_a_moment_in_each_pass() -> None:
+    run = moments("looped-parity", "0110")
+    layers = run.at(3).layers
+    assert [(layer.number, layer.name) for layer in layers] == [
+        (0, "embedding"),
+        *((number, f"{name}, pass {n}") for n in (1, 2, 3) for number, name in ((1, "feed-forward"), (2, "attention"))),
+    ]
+    written = [dict(layer.written) for layer in layers]
+    assert [each["known in each pass"] for each in written[2::2]] == ["F", "F", "T"]  # the position before knows in pass 2

@@ -13,12 +13,15 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import said
+from tests.readme import ROOT
+from tests.web.slides import pictures
 from tm2tfr.api.pages import moments
 from tm2tfr.base.errors import EngineError, OutputError
 from tm2tfr.base.text import svg
 from tm2tfr.cli import main
+from tm2tfr.web.palette import palette
 from tm2tfr.web.slides import write
-from tm2tfr.web.slides.scene import HIGH, WIDE, Caption, Frame, Stroke
+from tm2tfr.web.slides.scene import HIGH, LOOKS, WIDE, Caption, Frame, Stroke
 from tm2tfr.web.slides.slide import alt_text, slide
 from tm2tfr.web.slides.write import INDEX, shown_positions, write_animation, write_frames
 
@@ -44,7 +47,7 @@ def test_what_a_slide_shows_is_said_in_words() -> None:
         "chapter on 11, step 5 of 6: δ(q4, _) → (q1,_,+1). Tape: [_]x_.",
         "chapter on 11, step 6 of 6: δ(q1, x) → ACC. Tape: _[x]_.",
     ]
-    assert alt_text(run, 8).endswith(" Heads: layer 3, cell h → 1; layer 3, cell h_{i-1} → 0; layer 4, latest write → 7.")
+    assert alt_text(run, 8).endswith(" Heads: layer 3, cell h → 1; layer 3, cell hᵢ₋₁ → 0; layer 4, latest write → 7.")
     gates = moments("full-adder", "110")
     assert [alt_text(gates, i).split(". Heads")[0] for i in (2, 3)] == [
         "full-adder on 110, gate 1 of 2: sum = XOR(a=1, b=1, c=0) = 0",
@@ -112,7 +115,50 @@ def test_what_layers_write_is_wrapped_and_not_cut_and_has_typeset_names() -> Non
         *("cell h⁺ → 1", "cell h⁻ → 0", "cell hᵢ₋₁⁺ → 2", "cell hᵢ₋₁⁻ → 0"),
         *("h = 1, h² = 1, xₕ₊ = b, xₕ = b,", "hᵢ₋₁ = 2, hᵢ₋₁² = 4"),
     ]
-    assert "h_{j*-1} = 1, b_{j*-1} = b, [h_{j*-1}=h] = 1" in texts, "Unicode has no sign for such a subscript"
+    assert "hⱼ⁎₋₁ = 1, bⱼ⁎₋₁ = b, [hⱼ⁎₋₁=h] = 1" in texts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_no_name_is_left_as_it_is_typed(name: str) -> None:
+    run = moments(name, RUNS[name])
+    for position in range(run.first, len(run), 1 + len(run) // 12):
+        scene = slide(run, position)
+        lines = [shape.content for shape in scene.shapes if isinstance(shape, Caption)]
+        assert [line for line in [*lines, scene.alt] if "_{" in line or "^" in line] == []
+
+
+def test_a_sign_that_the_font_of_pixels_lacks_is_in_the_other_one() -> None:
+    fonts = pytest.importorskip("matplotlib.ft2font", reason="matplotlib is not installed: pip install 'tm2tfr[plot]'")
+    for bold in (False, True):
+        mono, other = (fonts.FT2Font(write._file(name, bold)).get_charmap() for name in (write.MONO, write.OTHER))
+        assert ord("⁎") not in mono
+        assert ord("⁎") in other
+
+
+def test_the_picture_of_the_documentation_is_the_slide_of_today() -> None:
+    assert pictures.slide_text() == (ROOT / "docs/figures/slide.svg").read_text(encoding="utf-8"), pictures.__doc__
+
+
+def test_slides_have_the_colours_of_the_explorer_and_letters_can_be_read_on_them() -> None:
+    stated = dict(
+        re.findall(r"--([\w-]+): light-dark\((#\w{6}), #\w{6}\);", (ROOT / "explorer/src/palette.css").read_text())
+    )
+    assert {colour.light for colour in palette().values()} == set(stated.values())
+    assert len(stated) > 15
+    used = {colour for look in LOOKS.values() for colour in (look.fill, look.stroke) if colour}
+    assert used <= set(stated.values())
+    for kind in ("plain", "note", "accent", "wrong", "good", *(f"head{n}" for n in range(6))):
+        assert contrast(LOOKS[kind].fill or "", LOOKS["page"].fill or "") >= 4.5, kind
+        assert contrast(LOOKS[kind].fill or "", LOOKS["here"].fill or "") >= 4.5, kind
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours (WCAG 2, 1.4.3)."""
+    parts = [[int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)] for colour in (one, other)]
+    linear = [[c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in part] for part in parts]
+    low, high = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in linear)
+    return (high + 0.05) / (low + 0.05)
 
 
 def test_what_differs_is_said_on_the_slide() -> None:

@@ -109,7 +109,7 @@ def maths(name: str) -> str:
 
 
 # ── Names of subspaces and heads as the chapter writes them, as far as Unicode has the signs: h⁺, i², hᵢ₋₁.
-_LOW = dict(zip("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
+_LOW = dict(zip("0123456789+-=()*aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎⁎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
 _HIGH = dict(zip("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", strict=True))
 _EMBEDDED = re.compile(r"e_(\w)(?:\((.+)\))?")
 """``e_q`` is q, and ``e_x(h+)`` is x at h⁺."""

@@ -239,7 +239,8 @@ def adder_examples(
     Args:
         bits: n; the sum is modulo 2^n.
         order: the paper's representation 1 or 2.
-        intermediates: the bits of all gates, or the carries alone; there are none in the regime ``weak``.
+        intermediates: the bits of all gates, or the carries c_2 … c_{n+1} alone (Section 6: ``c2c3c4e1e2e3`` for n = 3);
+            there are none in the regime ``weak``.
         examples, test_examples: their numbers; where there are fewer pairs, a quarter of all of them is tested at most.
         data_seed: of the choice of pairs; the same for all regimes and orders.
 
@@ -295,7 +296,7 @@ def _generated(circuit: Circuit, bits: int, regime: Regime, intermediates: Inter
     if regime == "weak":
         return answer
     if intermediates == "carries":
-        return [*(f"c{i}" for i in range(1, bits + 1)), *answer]
+        return [*(f"c{i}" for i in range(2, bits + 2)), *answer]  # c1 is 0 in every sum
     return [gate.net for gate in circuit.gates]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tm2tfr.base.errors import OutputError
 from tm2tfr.base.text.dot import RenderFormat, rendered, write_drawing
 from tm2tfr.base.text.states import MOST_STATES_DRAWN, StateGraph, rows_of, shown_symbols
-from tm2tfr.sources.automaton.automaton import Automaton
+from tm2tfr.sources.automaton.automaton import STATE, Automaton
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -50,6 +50,12 @@ def _graph(automaton: Automaton) -> StateGraph:
 def to_dot(automaton: Automaton) -> str:
     """Return the state graph in Graphviz's language."""
     return str(_graph(automaton).digraph().source)
+
+
+def marks(automaton: Automaton) -> dict[str, object]:
+    """Return the node of each state of the drawing, and that of the start, for a page that marks the present one."""
+    ids = _graph(automaton).ids
+    return {"column": STATE, "nodes": dict(ids), "start": ids[automaton.start]}
 
 
 def to_mermaid(automaton: Automaton) -> str:

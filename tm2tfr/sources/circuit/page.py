@@ -70,7 +70,7 @@ def _bus(bus: Bus, numbers: dict[str, int]) -> PlainData:
     return {"name": bus.name, "bits": [numbers[net] for net in bus.nets]}
 
 
-def _views(circuit: Circuit, show: Show, columns: Packer, drawn: bool) -> PlainData:
+def _views(circuit: Circuit, show: Show, columns: Packer, drawn: bool, _: object) -> PlainData:
     """Return a circuit's nets in the order of their bits, its gates, its outputs and its graph.
 
     A gate has the index of its function in ``functions``, and its operands as numbers of nets, -1 for those it lacks.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tm2tfr.base.text.words import read_word, words_to_try
-from tm2tfr.contract.shown import AttentionOf
+from tm2tfr.contract.shown import AttentionOf, Page, about_tokens
 from tm2tfr.sources.rasp.drawing.flow import Flow, flow
-from tm2tfr.sources.rasp.drawing.graphs import render
 from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
+from tm2tfr.sources.rasp.graph_data import sequence_data
+from tm2tfr.sources.rasp.library import own_word, word_of
 from tm2tfr.sources.rasp.program import Example, Program, Word, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import SOp
@@ -46,9 +48,15 @@ def draw_requests(program: Program, file: str) -> str | None:
     return run_svg(*drawn) if drawn else None
 
 
-def picture(program: Program, decoder: Decoder) -> tuple[str, Callable[[], str]]:
-    """Return the drawing of the flow of its computation, with the numbers of the weights' heads, under its heading."""
-    return "The flow of the computation", lambda: render(program, "svg", places=_places(program, decoder)).decode()
+def page(program: Program) -> Page:
+    """Return what the explorer's page says of a program."""
+    return Page(
+        about=program.title,
+        views=lambda show, columns, drawn, decoder: {"sequence": sequence_data(program, decoder)},
+        reference=lambda _: {"kind": "sequence"},
+        inputs=about_tokens(partial(word_of, program), first=0),
+        examples=[own_word(program), *tried(program, program.examples)],
+    )
 
 
 def tried(program: Program, examples: Sequence[Example]) -> Iterable[str]:

@@ -17,7 +17,7 @@ from tm2tfr.contract.shown import Packer, Page, PlainData, Show
 from tm2tfr.sources.turing.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import VERDICTS
-from tm2tfr.sources.turing.truth import TuringTruth
+from tm2tfr.sources.turing.truth import EXERCISE, TuringTruth
 
 
 def page(machine: Machine) -> Page:
@@ -62,10 +62,11 @@ def simulated(truth: TuringTruth) -> PlainData:
         "stopped": [truth.stopped(state, "") for state in machine.states],
         "unruled": [[number[state], symbol, verdict] for (state, symbol), verdict in truth.unruled.items()],
         "verdicts": [VERDICTS[outcome] for outcome in truth.outcomes],
+        "bump": EXERCISE if truth.nominal else None,
     }
 
 
-def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> PlainData:
+def _views(machine: Machine, show: Show, columns: Packer, drawn: bool, _: object) -> PlainData:
     """Return a machine's states, its rules and its graph; unless it is `drawn`, that is left to the page."""
     lines = rule_lines(machine)
     states = {q: n for n, q in enumerate(machine.states)}

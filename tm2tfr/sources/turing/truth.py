@@ -24,6 +24,12 @@ from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
+EXERCISE = (
+    "Exercise 8.3: token {bump}, {token}, moves left at cell 0, where the head stays; the sum of the moves goes on to -1, "
+    "and every later head position is one too small. The left-boundary repair (the default) emits m = 0 there"
+)
+"""Why a head position is wrong without the repair: at `bump` stands `token`, the first that moves left at cell 0."""
+
 
 class TuringSpecification(ModelSpecification):
     """The specification of a run: `rows` are the simulator's, from position 0 on."""
@@ -34,20 +40,17 @@ class TuringSpecification(ModelSpecification):
         self._rows = rows
 
     @classmethod
-    def of(cls, machine: Machine, rows: Sequence[Row]) -> Self:
-        """Return the specification of a run of a machine."""
-        return cls(turing_model(machine, tuple(dict.fromkeys(str(row.x) for row in rows))), rows)
+    def of(cls, machine: Machine, rows: Sequence[Row], *, repaired: bool = True) -> Self:
+        """Return the specification of a run of a machine; `repaired`: see `turing_model`."""
+        vocabulary = tuple(dict.fromkeys(str(row.x) for row in rows))
+        return cls(turing_model(machine, vocabulary, repaired=repaired), rows)
 
     def remark(self, what: str, i: int) -> str | None:
         """Return what is known about a wrong value of `what` at position `i` if every head looked where it must."""
         bump = self.boundary_bump(i) if what == "h/(i+1)" else None
         if bump is None:
             return None
-        return (
-            f"Exercise 8.3: token {bump}, {self._rows[bump].x}, moves left at cell 0, where the "
-            "head stays; the sum of the moves goes on to -1, and every later head position is one too small. "
-            "The left-boundary repair (the default) emits m = 0 there"
-        )
+        return EXERCISE.format(bump=bump, token=self._rows[bump].x)
 
     def boundary_bump(self, i: int) -> int | None:
         """Return the first position ≤ `i` whose token says m = -1 though the head stayed at cell 0, if any."""
@@ -188,7 +191,7 @@ class TuringTruth:
 
     def specification(self, upto: int) -> Specification:
         """Return the specification of the run up to position `upto`."""
-        return TuringSpecification.of(self.machine, self.rows_upto(upto))
+        return TuringSpecification.of(self.machine, self.rows_upto(upto), repaired=not self.nominal)
 
     def rows_upto(self, upto: int) -> list[Row]:
         """Return the rows up to position `upto`, of a simulation of its own."""

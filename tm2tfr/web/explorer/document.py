@@ -14,8 +14,10 @@ from typing import Any
 
 from tm2tfr.base.errors import visible
 from tm2tfr.base.files import write_text
+from tm2tfr.base.text.words import read_word
 from tm2tfr.contract.shown import Page, PlainData, Show
-from tm2tfr.contract.source import ANY, AnyRow, Column, shown
+from tm2tfr.contract.source import ANY, AnyRow, Column, Truth, shown
+from tm2tfr.contract.specification import STAGES
 from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.tables.explained import Explained
@@ -25,7 +27,7 @@ from tm2tfr.transformer.listing import form, listing
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 from tm2tfr.web.explorer.record import PER_POSITION, Attended, Content, Recording
-from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
+from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data, unrunnable
 
 # ── What a page needs to run another input by itself: how rows are read off the stream, and what says what is right.
 #
@@ -33,6 +35,8 @@ from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 # gates. No weight has a part in it.
 MOST_STEPS = 50_000
 """The largest number of steps that a page runs by itself."""
+MOST_IN_A_PAGE = 200
+"""The most positions of a labeller in a page, whose heads have a score for each pair of them."""
 MOST_EXAMPLES = 12
 """The most inputs that a page suggests."""
 
@@ -40,11 +44,16 @@ MOST_EXAMPLES = 12
 def live_data(recording: Recording, page: Page, show: Show) -> PlainData:
     """Return what the page needs to record another run of the same weights.
 
-    ``readout`` has an entry for each column but the position's; ``reference`` is None where nothing says what is right.
+    ``readout`` has an entry for each column but the position's, of a run that generates; ``reference`` is None where no
+    evaluator is in the page.
     """
     decoder, truth = recording.decoder, recording.truth
     return {
-        "readout": [_read(column, decoder.layout, show) for column in recording.trace.columns[1:]],
+        "claims": None if truth is None else _claims(decoder, truth),
+        "compared": truth is not None,
+        "readout": []
+        if decoder.labeller
+        else [_read(column, decoder.layout, show) for column in recording.trace.columns[1:]],
         "reference": None if truth is None else page.reference(truth),
         "shown": _renamed(decoder, () if truth is None else page.texts, show),
     }
@@ -59,7 +68,7 @@ def page_of(program: object) -> Page:
 def box_data(page: Page, recordings: Sequence[Recording]) -> PlainData:
     """Return what the page says of its inputs: which there can be, and which are suggested."""
     first = recordings[0]
-    return {
+    data = {
         "name": visible(first.trace.machine),
         "word": first.trace.input,
         "steps": first.max_steps,
@@ -68,8 +77,57 @@ def box_data(page: Page, recordings: Sequence[Recording]) -> PlainData:
         "alphabet": None,
         "blank": None,
         "circuit": None,
+        "tokens": None,
         **page.inputs,
     }
+    if first.trace.labels:
+        data |= {"most": MOST_IN_A_PAGE, "tokens": _tokens(first, data["tokens"])}
+    return data
+
+
+def _tokens(recording: Recording, about: PlainData | None) -> PlainData:
+    """Return what the inputs of a labeller are made of.
+
+    ``before`` and ``after`` are fed around the tokens of any input: nothing, BOS, or BOS and EOS. ``about`` is what the
+    page says of inputs; None: there is no program, whose alphabet would be known.
+    """
+    trace, decoder = recording.trace, recording.decoder
+    fed = [row[1] for row in trace.rows]
+    more = 0 if about is None else len(fed) - len(read_word(trace.input))
+    before, after = fed[: min(more, 1)], fed[len(fed) - max(more - 1, 0) :]
+    alphabet = [token for token in decoder.vocabulary if token not in (*before, *after)]
+    return {"before": before, "after": after, "alphabet": alphabet, "about": about}
+
+
+def _claims(decoder: Decoder, truth: Truth) -> PlainData | None:
+    """Return from which stage on each subspace holds its value, and of which heads it is known where they have to look.
+
+    None where the reference does not say what every subspace holds.
+    """
+    specification = truth.specification(len(truth.prompt) - 1 if decoder.labeller else 0)
+    if not specification.covers(decoder.layout):
+        return None
+    stages = [(-1, "embedding"), *((n, part) for n in range(len(decoder.layers)) for part in STAGES[1:])]
+    holds = [[specification.holds(s.holds, *stage) for stage in stages] for s in decoder.layout.subspaces]
+    return {
+        "since": [found.index(True) if any(found) else len(stages) for found in holds],
+        "known": [
+            [head.claim is not None and bool(specification.attended(head.claim.attends, 0)) for head in layer.heads]
+            for layer in decoder.layers
+        ],
+        "loops": [specification.passes(k) is not None for k in range(len(decoder.loops))],
+        "moves": _moved(decoder),
+    }
+
+
+def _moved(decoder: Decoder) -> PlainData | None:
+    """Return the subspaces of a machine's head position and move, as shares, and the layer that looks up the one before."""
+    h, m = (decoder.layout.holding(what) for what in ("h/(i+1)", "m/(i+1)"))
+    claims = ((n, head.claim) for n, layer in enumerate(decoder.layers) for head in layer.heads)
+    layer = next((n for n, claim in claims if claim is not None and claim.attends == "h_{i-1}"), None)
+    if h is None or m is None or layer is None:
+        return None
+    return {"h": decoder.layout.subspaces.index(h), "m": decoder.layout.subspaces.index(m), "layer": layer}
 
 
 # ── how rows are read ───────────────────────────────────────────────────────────────────────────────────────
@@ -100,27 +158,32 @@ def _renamed(decoder: Decoder, more: Sequence[str], show: Show) -> dict[str, str
 def model_data(program: object, recording: Recording) -> PlainData | None:
     """Return the model of a program, see `Explained.as_dict`; None where there is no reference, or no model."""
     construction = None if program is None or recording.truth is None else of_program(program)
-    if construction is None or construction.model is None:
+    if construction is None or (construction.model is None and construction.described is None):
         return None
     decoder = recording.decoder
     explained = Explained(recording.trace.machine, construction.noun, *construction.explained(program, decoder), decoder)
     return {key: value for key, value in explained.as_dict(labels=False).items() if key in ("variables", "patterns")}
 
 
-def document(program: object, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[PlainData, str]:
+def document(
+    program: object, recordings: Sequence[Recording], *, drawn: bool = True, columns: PackedColumns | None = None
+) -> tuple[PlainData, str]:
     """Return the data of a page, and the buffer with its columns as base64.
 
     Args:
         program: the program that was run; None: the page knows none.
         drawn: whether Graphviz draws the graph, where it is installed; otherwise the page does.
+        columns: where the columns go, if the page has others as well.
     """
-    page, columns = page_of(program), PackedColumns()
+    page, columns = page_of(program), PackedColumns() if columns is None else columns
     show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": f"{recordings[0].trace.machine} on {recordings[0].trace.input!r}",
         "machine": None,
         "circuit": None,
-        **page.views(show, columns, drawn),
+        "sequence": None,
+        "drawing": None,
+        **page.views(show, columns, drawn, recordings[0].decoder),
         "model": model_data(program, recordings[0]),
         "runs": [_run(recording, page, columns, show) for recording in recordings],
         "box": box_data(page, recordings),
@@ -150,7 +213,8 @@ def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -
         "bos": decoder.bos is not None,
         "boundary": provenance.option(decoder.provenance, "left_boundary") or "",
         "input": "".join(map(show, trace.input)),
-        "prompt": trace.lead + len(trace.input),
+        "labels": trace.labels,
+        "prompt": len(trace.rows) if trace.labels else trace.lead + len(trace.input),
         "lead": trace.lead,
         "finds": _finds(decoder),
         "count": len(trace.rows),
@@ -164,10 +228,9 @@ def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -
         "unspecified": _unspecified(trace, columns),
         "divergence": trace.divergence and _divergence(trace, trace.divergence),
         "stop": [show(token) for token in decoder.stop],
-        "layers": [
-            _layer(recording, n, layer, heads, columns)
-            for n, (layer, heads) in enumerate(zip(decoder.layers, recording.heads, strict=True), start=1)
-        ],
+        "layers": [_layer(recording, n, layer, columns) for n, layer in enumerate(decoder.layers)],
+        "steps": [list(step) for step in recording.steps],
+        "loops": [[loop.first - 1, loop.last - 1] for loop in decoder.loops],
         "subspaces": [
             {"name": s.name, "labels": None if s.labels is None else list(map(show, s.labels))}
             for s in decoder.layout.subspaces
@@ -198,25 +261,34 @@ def _unspecified(trace: Trace, columns: PackedColumns) -> PlainData:
     return {name: columns.add(anything) for name, anything in cells if any(anything)}
 
 
-def _layer(recording: Recording, number: int, layer: Layer, heads: Sequence[Attended], columns: PackedColumns) -> PlainData:
+def _layer(recording: Recording, number: int, layer: Layer, columns: PackedColumns) -> PlainData:
+    """Return the data of a layer, whose number counts from 0."""
     decoder = recording.decoder
+    passes = [heads for (n, _), heads in zip(recording.steps, recording.heads, strict=True) if n == number]
     return {
         "name": layer.name,
         "meaning": layer.meaning,
         "source": layer.source,
         "equation": layer.equation,
         "units": len(layer.feed_forward.units) if layer.feed_forward else 0,
-        "weights": columns.add_text(listing(decoder, str(number))),
-        "heads": [_head(recording, head, seen, columns) for head, seen in zip(layer.heads, heads, strict=True)],
+        "weights": columns.add_text(listing(decoder, str(number + 1))) if unrunnable(decoder) else None,
+        "heads": [_head(recording, head, seen, columns) for head, *seen in zip(layer.heads, *passes, strict=True)],
     }
 
 
-def _head(recording: Recording, head: Head, seen: Attended, columns: PackedColumns) -> PlainData:
-    layout = recording.decoder.layout
+def _head(recording: Recording, head: Head, seen: Sequence[Attended], columns: PackedColumns) -> PlainData:
+    """Return the data of a head; seen: where it looked, in each pass of its layer.
+
+    Columns have the positions of the first pass, then those of the next; in ``sharers`` positions count on in this way.
+    """
+    layout, count = recording.decoder.layout, len(recording.trace.rows)
     about = {"name": head.name, "source": head.source, "score": _score(layout, head), "moves": list(_moves(layout, head))}
-    if seen.uniform:
+    about |= {"mask": head.mask, "claim": head.claim.attends if head.claim else ""}
+    if head.uniform:
         return about | {"seen": None}
-    return about | {"seen": {c: columns.add(getattr(seen, c)) for c in PER_POSITION}, "sharers": seen.sharers}
+    places = {c: columns.add(list(chain.from_iterable(getattr(each, c) for each in seen))) for c in PER_POSITION}
+    sharers = {n * count + i: shared for n, each in enumerate(seen) for i, shared in each.sharers.items()}
+    return about | {"seen": places, "sharers": sharers}
 
 
 # ── A head in words: its score and what it carries, as its weights say it.
@@ -317,7 +389,8 @@ def explorer(
     """
     data, columns = document(program, recordings, drawn=drawn)
     data["searched"] = searched
-    draws = "dot" in (data["machine"] or data["circuit"] or {}).get("graph", {})
+    views = (data[view] for view in ("machine", "circuit", "drawing") if data[view])
+    draws = any("dot" in view["graph"] for view in views)
     parts = {
         "title": escape(data["title"]),
         "name": escape(recordings[0].trace.machine),

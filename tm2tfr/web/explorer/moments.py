@@ -14,6 +14,7 @@ from tm2tfr.base.errors import EngineError, visible
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.tables.sheet import Gap, Line, Stretch, lines
 from tm2tfr.transformer.residual import Subspace
+from tm2tfr.transformer.weights import Head
 from tm2tfr.web.explorer.record import Attended, Content, Recording
 
 NOTHING = "·"
@@ -57,7 +58,7 @@ class Change(NamedTuple):
 
 
 class LayerMoment(NamedTuple):
-    """One layer at one position; `number` is 0 for the embedding."""
+    """One layer at one position, in one pass if a loop runs it; `number` is 0 for the embedding."""
 
     number: int
     name: str
@@ -184,11 +185,13 @@ class Moments:
         stages = self.recording.written
         standing: dict[int, str] = {}
         found = [LayerMoment(0, "embedding", (), self._written(stages[0], standing, position))]
-        for n, (layer, heads) in enumerate(zip(self.decoder.layers, self.recording.heads, strict=True)):
+        for n, ((number, again), heads) in enumerate(zip(self.recording.steps, self.recording.heads, strict=True)):
+            layer = self.decoder.layers[number]
             merged = {**stages[1 + 2 * n], **stages[2 + 2 * n]}
-            looked = (_looked(visible(h.name), seen, position) for h, seen in zip(layer.heads, heads, strict=True))
+            looked = (_looked(h, seen, position, len(self)) for h, seen in zip(layer.heads, heads, strict=True))
             written = self._written(merged, standing, position)
-            found.append(LayerMoment(n + 1, visible(layer.name), tuple(looked), written))
+            name = f"{layer.name}, pass {again}" if again else layer.name
+            found.append(LayerMoment(number + 1, visible(name), tuple(looked), written))
         return found
 
     def _written(self, stage: Mapping[int, Content], standing: dict[int, str], position: int) -> tuple[Change, ...]:
@@ -203,9 +206,11 @@ class Moments:
         return tuple(changed)
 
 
-def _looked(name: str, seen: Attended, position: int) -> Looked:
+def _looked(head: Head, seen: Attended, position: int, positions: int) -> Looked:
+    name = visible(head.name)
     if seen.uniform:
-        return Looked(name, (), position + 1, True)
+        count = {"future": position + 1, "past": positions - position, "none": positions}[head.mask]
+        return Looked(name, (), count, True)
     places = seen.sharers.get(position) or range(seen.winner[position], seen.winner[position] + seen.count[position])
     return Looked(name, tuple(places)[:64], seen.count[position], False)
 

@@ -23,6 +23,9 @@ from tm2tfr.transformer.weights import Decoder
 
 _BLOCK = 256  # positions that are kept as they are before they are turned into columns
 _MOST_SHARERS = 64
+"""The most positions sharing a head's weight that are kept, where a run can be long."""
+LayerPass = tuple[int, int]
+"""A layer, from 0, and its pass, from 1; 0 where no loop runs the layer."""
 
 
 @dataclass
@@ -50,7 +53,7 @@ class Attended:
     """Where one head looked, one value per position.
 
     Args:
-        uniform: the scores are all 0 by construction: the head takes the mean over all positions j ≤ i.
+        uniform: the scores are all 0 by construction: the head takes the mean over all positions that its mask lets it see.
         winner: the first position attended to.
         count: the number of positions that share the weight.
         score: their score.
@@ -74,15 +77,20 @@ class Attended:
 
 @dataclass(frozen=True)
 class Recording:
-    """A run: its trace, its heads by layer, and what each stage of the computation changed.
+    """A run: its trace, its layers in the order in which they ran, where their heads looked, and what each stage changed.
 
-    `written` has one dictionary per stage (the embedding, then attention and feed-forward of each layer in turn): the
-    number of a subspace -> its column, for the subspaces that this stage changes anywhere in the run. `truth` is the
-    reference's run that it was compared with, and `max_steps` its limit, if there were any.
+    Args:
+        steps: each layer once, but those of a loop once for each pass.
+        heads: by step and head.
+        written: one dictionary per stage (the embedding, then attention and feed-forward of each step in turn): the number
+            of a subspace -> its column, for the subspaces that this stage changes anywhere in the run.
+        truth: the reference's run that it was compared with, if there was any.
+        max_steps: the limit of that run.
     """
 
     decoder: Decoder
     trace: Trace
+    steps: Sequence[LayerPass]
     heads: Sequence[Sequence[Attended]]
     written: Sequence[dict[int, Content]]
     truth: Truth | None = None
@@ -121,13 +129,22 @@ def record(
 
 
 class _Recorder:
-    """Records what an engine shows, one position at a time; see `tm2tfr.engines.decode.Watch`."""
+    """Records what an engine shows, one position at a time; see `tm2tfr.engines.decode.Watch`.
 
-    def __init__(self, decoder: Decoder) -> None:
+    Args:
+        steps: see `Recording`; None: each layer once.
+        most_sharers: the most positions sharing a head's weight that are kept.
+    """
+
+    def __init__(
+        self, decoder: Decoder, steps: Sequence[LayerPass] | None = None, most_sharers: int = _MOST_SHARERS
+    ) -> None:
         self._subspaces = decoder.layout.subspaces
         self._places = [decoder.layout[s.name] for s in self._subspaces]
-        self._stages = 1 + 2 * len(decoder.layers)
-        self.heads = [[Attended(head.uniform) for head in layer.heads] for layer in decoder.layers]
+        self._steps = [(n, 0) for n in range(len(decoder.layers))] if steps is None else steps
+        self._stages = 1 + 2 * len(self._steps)
+        self._most_sharers = most_sharers
+        self.heads = [[Attended(head.uniform) for head in decoder.layers[layer].heads] for layer, _ in self._steps]
         self._streams: list[NDArray[np.float64]] = []
         self._blocks: list[list[dict[int, Content]]] = [[] for _ in range(self._stages)]
         self._start = 0
@@ -138,30 +155,37 @@ class _Recorder:
         if len(self._streams) == self._stages * _BLOCK:
             self._put_away()
 
-    def head(self, layer: int, head: int, scores: NDArray[np.float64], attended: NDArray[np.intp]) -> None:
-        """Keep where a head looked, and the runner-up."""
-        kept, first, count = self.heads[layer][head], int(attended[0]), len(attended)
+    def head(
+        self, step: int, head: int, scores: NDArray[np.float64], attended: NDArray[np.intp], *, first: int = 0
+    ) -> None:
+        """Keep where a head looked, and the runner-up.
+
+        Args:
+            step: the index of the step, which is the layer's where no loop runs it again.
+            first: the position of the first score.
+        """
+        kept, winner, count = self.heads[step][head], int(attended[0]), len(attended)
         if kept.uniform:
             return
         here = len(kept.winner)
-        kept.winner.append(first)
+        kept.winner.append(winner)
         kept.count.append(count)
-        kept.score.append(float(scores[first]))
+        kept.score.append(float(scores[winner - first]))
         others = count < len(scores)
         if others:
             rest = scores.copy()
-            rest[attended] = -np.inf
+            rest[attended - first] = -np.inf
         runner = int(rest.argmax()) if others else -1
-        kept.runner.append(runner)
+        kept.runner.append(first + runner if others else -1)
         kept.runner_score.append(float(scores[runner]) if others else 0.0)
         if others and count > 1:
-            kept.sharers[here] = attended[:_MOST_SHARERS].tolist()
+            kept.sharers[here] = attended[: self._most_sharers].tolist()
 
     def recording(self, decoder: Decoder, trace: Trace) -> Recording:
         """Return what was recorded at the positions of `trace`; the engine may have continued beyond them."""
         written = [{n: column.upto(trace.tokens) for n, column in stage.items()} for stage in self._finished()]
         heads = [[seen.upto(trace.tokens) for seen in layer] for layer in self.heads]
-        return Recording(decoder, trace, heads, written)
+        return Recording(decoder, trace, self._steps, heads, written)
 
     def _finished(self) -> list[dict[int, Content]]:
         """Return the columns of each stage."""
@@ -250,17 +274,23 @@ class _Session:
         return self._session.feed(token, self._recorder)
 
 
-def replayed(decoder: Decoder, trace: Trace, seen: Sequence[Observation]) -> Recording:
+def replayed(decoder: Decoder, trace: Trace, seen: Sequence[Observation], *, truth: Truth | None = None) -> Recording:
     """Return the recording of a run of which all positions were observed at once, as a labeller's are.
 
     Args:
         seen: (n_positions,), as `tm2tfr.engines.decode.observe_all` returns them.
+        truth: the reference's run that it was compared with, if there was any.
     """
-    recorder = _Recorder(decoder)
+    looped = {layer for loop in decoder.loops for layer in range(loop.first - 1, loop.last)}
+    ran = zip(seen[0].stages, seen[0].passes, strict=True)
+    steps = [(layer, (before + 1) * (layer in looped)) for (layer, part, _), before in ran if part == "attention"]
+    recorder = _Recorder(decoder, steps, most_sharers=len(seen))
     for i, each in enumerate(seen):
         for layer, part, residual in each.stages:
             recorder.stage(layer, part, np.asarray(residual, dtype=np.float64))
-        for (layer, head), (scores, attended) in each.heads.items():
-            hidden = [-np.inf] * i if decoder.layers[layer].heads[head].mask == "past" else []
-            recorder.head(layer, head, np.asarray([*hidden, *scores], dtype=np.float64), np.asarray(attended))
-    return recorder.recording(decoder, trace)
+        for n, (layer, number) in enumerate(steps):
+            for k, head in enumerate(decoder.layers[layer].heads):
+                scores, attended = each.looks[layer, k, max(0, number - 1)]
+                first = i if head.mask == "past" else 0
+                recorder.head(n, k, np.asarray(scores, dtype=np.float64), np.asarray(attended), first=first)
+    return replace(recorder.recording(decoder, trace), truth=truth)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.engines.overflow import reach
 from tm2tfr.transformer.positions import is_built_in
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices
+from tm2tfr.transformer.storage import stored_sparsely
+from tm2tfr.transformer.stored import stored_as
+from tm2tfr.transformer.weights import Decoder, Head, Layer, Norm, matrices
 
 # ── Columns of numbers in one compressed buffer, so that a page can contain every number of a long run.
 INTEGERS = ("u1", "i1", "u2", "i2", "i4")
@@ -74,17 +75,14 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
 
     The entries of all matrices, in the order of `matrices`, are in four columns: how many entries each matrix has; the row
     of each entry, as the distance from the row of the entry before it in its matrix (the first from row 0); its column in
-    the same way; its value. Shapes follow from the sizes in the rest of the data.
+    the same way; its value. Shapes follow from the sizes in the rest of the data. ``about`` is what a weight file says of
+    them beside the matrices, with all names.
 
     A page runs no softmax: exponentials are rounded differently by numpy's releases, processors and browsers, so that no
     page could promise the numbers of the dense engine.
     """
-    if decoder.soft:
-        return {"none": "they have soft heads, and browsers round exponentials differently from the dense engine"}
-    if own := [name for name in decoder.features if not is_built_in(name)]:
-        return {"none": f"they have the position feature {own[0]}, which a page does not compute"}
-    if decoder.nonzero > MOST_ENTRIES:
-        return {"none": f"they have {decoder.nonzero:,} entries, and a page takes at most {MOST_ENTRIES:,}"}
+    if (reason := unrunnable(decoder)) is not None:
+        return {"none": reason}
     found = list(matrices(decoder).values())
     return {
         "width": decoder.layout.width,
@@ -104,8 +102,19 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
         "rows": columns.add(_all([_steps(m.rows) for m in found])),
         "columns": columns.add(_all([_steps(m.columns) for m in found])),
         "values": columns.add(_all([m.values for m in found])),
-        "names": None if reach(decoder).everything else columns.add_text(_names(decoder)),
+        "about": columns.add_text(json.dumps(stored_as(decoder, stored_sparsely(decoder)))),
     }
+
+
+def unrunnable(decoder: Decoder) -> str | None:
+    """Return why a page cannot run `decoder`, None if it can."""
+    if decoder.soft:
+        return "they have soft heads, and browsers round exponentials differently from the dense engine"
+    if own := [name for name in decoder.features if not is_built_in(name)]:
+        return f"they have the position feature {own[0]}, which a page does not compute"
+    if decoder.nonzero > MOST_ENTRIES:
+        return f"they have {decoder.nonzero:,} entries, and a page takes at most {MOST_ENTRIES:,}"
+    return None
 
 
 def _layer(layer: Layer) -> PlainData:
@@ -124,13 +133,6 @@ def _head(head: Head) -> PlainData:
 
 def _norm(norm: Norm | None) -> PlainData | None:
     return None if norm is None else {"epsilon": norm.epsilon}
-
-
-def _names(decoder: Decoder) -> str:
-    """Return, as JSON, the names that only a refusal of a number that is too large needs."""
-    parts: list[FeedForward | None] = [layer.feed_forward for layer in decoder.layers]
-    units = [[] if part is None else list(part.units) for part in parts]
-    return json.dumps({"directions": list(decoder.layout.directions), "units": units}, ensure_ascii=False)
 
 
 def _steps(places: NDArray[np.int64]) -> NDArray[np.int64]:

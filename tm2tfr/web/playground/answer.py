@@ -9,7 +9,7 @@ An answer is plain data:
 | ``diagnostics`` | a list of `Marker`: errors and warnings about the source, the options and the run, in order |
 | ``input``, ``inputs`` | the input that was run, and inputs to try |
 | ``about_input`` | a `Marker` about the input; None if it is an input of the program |
-| ``page`` | ``{"data", "columns"}`` for the views of the explorer, or ``{"html"}``; None if there is no run |
+| ``page`` | ``{"data", "columns"}`` for the views of the explorer; None if there is no run |
 | ``graph`` | the program as a graph, in the language of Graphviz; None if there is none, or it would be unreadable |
 | ``table`` | the rows of the table, the headings first; None if there is no run |
 | ``options``, ``targets`` | the options that apply to such a source, and the formats that it can be exported to |
@@ -43,12 +43,10 @@ from tm2tfr.base.text.source import SourceText
 from tm2tfr.base.text.states import MOST_STATES_DRAWN
 from tm2tfr.contract.options import fields_of
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.registry import kind_of_text, named, of_text
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW
-from tm2tfr.web.explorer.document import Explorer, document, explorer
-from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE
+from tm2tfr.web.explorer.document import MOST_IN_A_PAGE, document, explorer
 from tm2tfr.web.explorer.record import Recording
 from tm2tfr.web.playground.query import GATES, MOST_INPUT, STEPS, Query
 
@@ -237,34 +235,28 @@ MOST_SUGGESTED = 12
 
 @dataclass(frozen=True)
 class Ran:
-    """A run: its trace, and its recording or, for a labeller, the finished page."""
+    """A recorded run."""
 
-    trace: Trace
-    shown: Recording | Explorer
+    recording: Recording
 
     def page(self, program: object) -> PlainData:
-        """Return the data for the views of the explorer, as ``data`` and ``columns``, or the page, as ``html``."""
-        if isinstance(self.shown, Explorer):
-            return {"html": self.shown.html}
-        data, columns = document(program, [self.shown], drawn=False)
+        """Return the data for the views of the explorer, as ``data`` and ``columns``."""
+        data, columns = document(program, [self.recording], drawn=False)
         return {"data": data, "columns": columns}
 
     def whole_page(self, program: object) -> str:
         """Return the page of the explorer, which needs no network."""
-        return self.shown.html if isinstance(self.shown, Explorer) else explorer(program, [self.shown], drawn=False).html
+        return explorer(program, [self.recording], drawn=False).html
 
     def table(self) -> list[list[str]]:
         """Return the rows of the table as text, the headings first."""
-        sheet = Sheet.of(self.trace, window=WINDOW)
+        sheet = Sheet.of(self.recording.trace, window=WINDOW)
         rows = [[*line.cells.values()] for line in sheet.lines if not isinstance(line, Gap)]
         return [[column.name for column in sheet.columns], *rows]
 
 
-def ran(found: Subject, word: str, request: Query, *, live: bool = False) -> Ran:
+def ran(found: Subject, word: str, request: Query) -> Ran:
     """Return the run of a source on `word`, compared with its reference.
-
-    Args:
-        live: whether the page of a labeller can run other inputs by itself; the playground runs them.
 
     Raises:
         CompileError: if it cannot be compiled, or its weights are soft.
@@ -279,11 +271,9 @@ def ran(found: Subject, word: str, request: Query, *, live: bool = False) -> Ran
         if (many := len(found.prompt(word))) > MOST_IN_A_PAGE:
             what = f"the page shows every pair of positions, and {many:,} are too many"
             raise InputError(f"{what}: use at most {MOST_IN_A_PAGE:,}")
-        page = labelled(found, word, program=False, live=live)
-        return Ran(page.traces[0], page)
+        return Ran(labelled(found, found.right, word))
     limit = request.steps(STEPS if decoder.positions is None else GATES)
-    recording = recorded(found, found.right, word, max_steps=limit)
-    return Ran(recording.trace, recording)
+    return Ran(recorded(found, found.right, word, max_steps=limit))
 
 
 def graph(found: Subject) -> str | None:

@@ -82,10 +82,10 @@ def _made(found: Subject, request: Query, what: str, to: str, name: str) -> File
         from tm2tfr.transformer.storage import dumps  # noqa: PLC0415  (it needs safetensors, and nothing else here does)
 
         return File(f"{name}{WEIGHTS}", dumps(found.decoder))
-    done = ran(found, found.word(request.input), request, live=True)
+    done = ran(found, found.word(request.input), request)
     if what == "page":
         return File(f"{name}.html", done.whole_page(found.right).encode())
-    return File(f"{name}{_TABLES[what]}", table(done.trace, what).encode(errors="replace"))
+    return File(f"{name}{_TABLES[what]}", table(done.recording.trace, what).encode(errors="replace"))
 
 
 def _converted(found: Subject, to: str) -> bytes:

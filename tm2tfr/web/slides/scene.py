@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tm2tfr.base.text import svg
+from tm2tfr.web.palette import palette
 
 WIDE, HIGH = 1280, 720
 MARGIN = 40
@@ -26,27 +27,32 @@ class Ink(NamedTuple):
     bold: bool = False
 
 
-HEADS = ("#0b7285", "#d9480f", "#6741d9", "#2b8a3e", "#a61e4d", "#1864ab")
+def _colour(name: str) -> str:
+    """Return a colour of the palette: slides are light, on a wall and on paper."""
+    return palette()[name].light
+
+
+HEADS = tuple(map(_colour, ("hue0", "hue1", "hue2", "hue3", "hue4", "hue5")))
 """The colours of a layer's heads, one after the other: each at least 4.5 to 1 on white."""
-DARK, GREY, PALE, ACCENT, WRONG = "#212529", "#5c636a", "#dee2e6", "#0b7285", "#c92a2a"
+DARK, GREY, PALE, ACCENT, WHITE = map(_colour, ("ink", "soft", "line", "accent", "panel"))
 
 LOOKS: Mapping[str, Ink] = {
-    "page": Ink("#ffffff"),
+    "page": Ink(WHITE),
     "title": Ink(DARK, bold=True),
     "plain": Ink(DARK),
     "note": Ink(GREY),
     "accent": Ink(ACCENT, bold=True),
-    "wrong": Ink(WRONG, bold=True),
-    "good": Ink("#2b8a3e", bold=True),
-    "light": Ink("#ffffff", bold=True),
+    "wrong": Ink(_colour("bad"), bold=True),
+    "good": Ink(_colour("good"), bold=True),
+    "light": Ink(WHITE, bold=True),
     "track": Ink(PALE),
     "done": Ink(ACCENT),
-    "cell": Ink("#ffffff", GREY, 2),
-    "head": Ink("#fff3bf", ACCENT, 5),
+    "cell": Ink(WHITE, GREY, 2),
+    "head": Ink(_colour("written"), ACCENT, 5),
     "flag": Ink(ACCENT),
-    "token": Ink("#f1f3f5", GREY, 1.5),
-    "here": Ink("#fff3bf", ACCENT, 4),
-    "answer": Ink("#ffffff", ACCENT, 2.5),
+    "token": Ink(_colour("faint"), GREY, 1.5),
+    "here": Ink(_colour("written"), ACCENT, 4),
+    "answer": Ink(WHITE, ACCENT, 2.5),
     "rule": Ink(None, PALE, 2),
     **{f"head{n}": Ink(colour, bold=True) for n, colour in enumerate(HEADS)},
     **{f"arc{n}": Ink(None, colour, 3.5) for n, colour in enumerate(HEADS)},

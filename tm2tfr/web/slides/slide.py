@@ -51,7 +51,12 @@ def alt_text(run: Moments, position: int) -> str:
     if moment.tape is not None:
         cells = "".join(f"[{a}]" if n == moment.tape.head else a for n, a in enumerate(moment.tape.cells))
         said += f". Tape: {cells}"
-    looked = [f"layer {layer.number}, {each}" for layer in moment.layers for each in layer.looked if not each.uniform]
+    looked = [
+        f"layer {layer.number}, {typeset(str(each))}"
+        for layer in moment.layers
+        for each in layer.looked
+        if not each.uniform
+    ]
     return said + (f". Heads: {'; '.join(looked)}" if looked else "") + "."
 
 

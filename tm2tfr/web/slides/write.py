@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from functools import lru_cache
 from io import BytesIO
+from itertools import groupby
 from math import inf
 from pathlib import Path
 from types import ModuleType
@@ -25,12 +26,12 @@ from tm2tfr.web.slides.slide import alt_text, slide
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont
 
 # ── A slide as pixels, by Pillow, with the letters that matplotlib brings along: the same everywhere.
 FINE = 2
 """Shapes are painted this many times larger and then reduced, so that their edges are smooth."""
-_ANCHORS = {"start": "lm", "middle": "mm", "end": "rm"}
 
 
 def pillow(what: object) -> tuple[ModuleType, ...]:
@@ -48,12 +49,39 @@ def pillow(what: object) -> tuple[ModuleType, ...]:
     return image, draw, font
 
 
-@lru_cache(maxsize=256)
-def _font(size: int, bold: bool) -> FreeTypeFont:
+MONO, OTHER = "DejaVuSansMono", "DejaVuSans"
+"""The fonts: what the first has no letter for, such as the star of j* as a subscript, is painted with the second."""
+
+
+def _file(name: str, bold: bool) -> str:
     (mpl,) = required("letters need matplotlib", ["matplotlib"], "plot", error=OutputError)
-    name = "DejaVuSansMono-Bold.ttf" if bold else "DejaVuSansMono.ttf"
-    font: FreeTypeFont = pillow(name)[2].truetype(str(Path(mpl.get_data_path(), "fonts", "ttf", name)), size)
+    return str(Path(mpl.get_data_path(), "fonts", "ttf", f"{name}-Bold.ttf" if bold else f"{name}.ttf"))
+
+
+@lru_cache(maxsize=256)
+def _font(name: str, size: int, bold: bool) -> FreeTypeFont:
+    font: FreeTypeFont = pillow(name)[2].truetype(_file(name, bold), size)
     return font
+
+
+@lru_cache(maxsize=2)
+def _letters(bold: bool) -> frozenset[int]:
+    """Return the characters that the first font has."""
+    (fonts,) = required("letters need matplotlib", ["matplotlib.ft2font"], "plot", error=OutputError)
+    return frozenset(fonts.FT2Font(_file(MONO, bold)).get_charmap())
+
+
+def _write(draw: ImageDraw, line: Caption, content: str, scale: float) -> None:
+    """Paint a line of text."""
+    look, size = LOOKS[line.kind], round(line.size * scale)
+    fonts = {has: _font(MONO if has else OTHER, size, look.bold) for has in (True, False)}
+    known = _letters(look.bold)
+    parts = [(fonts[has], "".join(signs)) for has, signs in groupby(content, lambda sign: ord(sign) in known)]
+    wide = sum(font.getlength(part) for font, part in parts)
+    x = line.x * scale - wide * {"start": 0, "middle": 0.5, "end": 1}[line.anchor]
+    for font, part in parts:
+        draw.text((x, line.y * scale), part, fill=look.fill, font=font, anchor="lm")
+        x += font.getlength(part)
 
 
 def painted(scene: Slide, wide: int, what: object) -> Image:
@@ -71,10 +99,7 @@ def painted(scene: Slide, wide: int, what: object) -> Image:
         width = max(1, round(look.width * scale)) if look.stroke else 0
         match shape:
             case Caption():
-                content = svg.cut(shape.content, shape.most, shape.size)
-                font = _font(round(shape.size * scale), look.bold)
-                place = (shape.x * scale, shape.y * scale)
-                draw.text(place, content, fill=look.fill, font=font, anchor=_ANCHORS[shape.anchor])
+                _write(draw, shape, svg.cut(shape.content, shape.most, shape.size), scale)
             case Frame():
                 half = look.width / 2 if look.stroke else 0
                 corners = [shape.x - half, shape.y - half, shape.x + shape.wide + half, shape.y + shape.high + half]

@@ -1,6 +1,6 @@
 // The evaluator: the bits of a circuit gate by gate, and the rows of its table that follow from them.
 
-import { ANY, type Cell, type Ending } from "./reference";
+import { ANY, type Cell, type Truth } from "./reference";
 
 export interface CircuitReference {
   kind: "circuit";
@@ -18,7 +18,9 @@ export interface Bus {
 export interface Gates {
   inputs: number;
   /** Of each gate: its truth table, a bit for each case of its operands, the first operand most significant; its operands. */
-  gates: { table: string; operands: number[] }[];
+  gates: { table: string; operands: number[]; kind: string }[];
+  /** The names of the nets. */
+  nets: string[];
   /** The net of each output. */
   outputs: number[];
   buses: Bus[];
@@ -70,9 +72,10 @@ function cells({ inputs, gates, names }: Gates, bits: number[], i: number, colum
   });
 }
 
-export function circuitSays(circuit: Gates, word: string[], maxSteps: number | null): { result(): string; ending(stop: string[], there: number | null): Ending | null } {
+export function circuitSays(circuit: Gates, word: string[], maxSteps: number | null): Pick<Truth, "result" | "ending" | "facts"> {
   const last = circuit.inputs + circuit.gates.length - 1;
   return {
+    facts: () => ({ about: (i) => answers(circuit, i), bump: () => null }),
     result() {
       if (positions(circuit, maxSteps) < last) return "";
       const bits = evaluated(circuit, word);
@@ -86,6 +89,12 @@ export function circuitSays(circuit: Gates, word: string[], maxSteps: number | n
       return stop.length ? { expected: "empty", found: stop.join(", ") } : null;
     },
   };
+}
+
+/** The gate whose bit a position answers, in words; null before the last input. */
+function answers({ inputs, gates, nets }: Gates, i: number): string | null {
+  const gate = gates[i + 1 - inputs];
+  return gate ? `position ${i} answers net ${nets[i + 1]!}: ${gate.kind}(${gate.operands.map((net) => nets[net]!).join(", ")})` : null;
 }
 
 /** Bits as a number, the most significant one first. */

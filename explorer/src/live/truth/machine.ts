@@ -1,6 +1,6 @@
 // The simulator: a Turing machine run as in the textbook, and the rows of the chapter's table that follow from its steps.
 
-import type { Cell, Ending } from "./reference";
+import type { Cell, Said, Truth } from "./reference";
 
 /** A machine, with the tokens of its verdicts (tm2tfr/web/explorer/document.py writes it). */
 export interface MachineReference {
@@ -26,6 +26,8 @@ export interface MachineReference {
   unruled: [number, string, string][];
   /** The verdicts that it can give. */
   verdicts: string[];
+  /** What is said where the sum of the moves is wrong, with {bump}, the position of the first such move, and {token}; null: it never is. */
+  bump: string | null;
 }
 
 const VERDICTS = ["ACC", "REJ", "HALT"];
@@ -69,14 +71,28 @@ export function* machineRows(machine: MachineReference, word: string[], maxSteps
   }
 }
 
-export function machineSays(machine: MachineReference): { result(): string; ending(stop: string[]): Ending | null } {
+export function machineSays(machine: MachineReference): Pick<Truth, "result" | "ending" | "facts"> {
   return {
     result: () => "",
+    facts: (rows, columns) => factsOf(machine, rows, columns),
     ending(stop) {
       const lacking = machine.verdicts.filter((token) => !stop.includes(token));
       const early = stop.filter((token) => !VERDICTS.includes(token));
       const listed = (tokens: string[]) => tokens.join(", ") || "empty";
       return lacking.length || early.length ? { expected: listed(machine.verdicts), found: listed(stop) } : null;
     },
+  };
+}
+
+/** A machine in the prompt: which rule a position uses; without the repair, from where on the head is elsewhere (Exercise 8.3). */
+function factsOf({ lead, bump }: MachineReference, rows: Cell[][], columns: string[]): Said {
+  const [q, m, h, a] = ["q", "m", "h", "a"].map((name) => columns.indexOf(name)) as [number, number, number, number];
+  const first = bump === null ? -1 : rows.findIndex((row, k) => k > 0 && row[m] === -1 && rows[k - 1]![h] === 0 && row[h] === 0);
+  return {
+    about(i) {
+      const key = lead.indexOf(`${String(rows[i]![q])},${String(rows[i]![a])}`);
+      return rows[i]![q] === null || key < 0 || key + 1 >= i ? null : `the rule ${lead[key]!} ${lead[key + 1]!}, at position ${key + 1}`;
+    },
+    bump: (i) => (first < 0 || i < first ? null : bump!.replace("{bump}", String(first)).replace("{token}", String(rows[first]![0]))),
   };
 }

@@ -146,10 +146,7 @@ def flow(
     analysis = analyse(sop)
     nodes = rasp.needed([sop])
     called = RaspNames(program)
-    uses = Counter(part.number for node in nodes for part in rasp.made_of(node))
-    boxes = {node.number for node in nodes if isinstance(node, rasp.Aggregate) or node is sop}
-    boxes |= {node.number for node in nodes if isinstance(node, rasp.SOp) and uses[node.number] > 1}
-    by_name = called.referred(nodes, boxes)
+    by_name = called.referred(nodes, boxed(nodes, [sop]))
     names = {node.number: called[node] for node in nodes if isinstance(node, rasp.SOp) and node.number in by_name}
     layers = tuple(
         FlowLayer(
@@ -170,6 +167,19 @@ def flow(
         analysis=analysis,
         places=places or {},
     )
+
+
+def boxed(nodes: Iterable[rasp.Node], computed: Iterable[rasp.SOp]) -> set[int]:
+    """Return the numbers of the nodes that have a box of their own whatever they are called.
+
+    Args:
+        nodes: each after those that it is made of.
+        computed: the s-ops that are asked for.
+    """
+    nodes = tuple(nodes)
+    uses = Counter(part.number for node in nodes for part in rasp.made_of(node))
+    found = {sop.number for sop in computed} | {node.number for node in nodes if isinstance(node, rasp.Aggregate)}
+    return found | {node.number for node in nodes if isinstance(node, rasp.SOp) and uses[node.number] > 1}
 
 
 def _head(

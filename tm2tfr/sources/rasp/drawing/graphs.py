@@ -7,7 +7,7 @@ from what a thing is made of: into a head blue from its keys, orange from its qu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -58,15 +58,13 @@ def to_mermaid(program: Program) -> str:
 _MERMAID = {"base": ("([", "])"), "head": ("[", "]"), "sop": ("(", ")"), "answer": ("[[", "]]")}
 
 
-def render(
-    program: Program, format: RenderFormat, *, places: Mapping[tuple[int, int], tuple[int, int]] | None = None
-) -> bytes:
-    """Return the flow as the bytes of an SVG, PNG or PDF file; places: see `Flow`.
+def render(program: Program, format: RenderFormat) -> bytes:
+    """Return the flow as the bytes of an SVG, PNG or PDF file.
 
     Raises:
         OutputError: if `format` is none of these, ``dot`` is missing or fails, or there is too much to draw.
     """
-    return rendered(_digraph(flow(program, places=places)), format, program.name)
+    return rendered(_digraph(flow(program)), format, program.name)
 
 
 def save(program: Program, path: str | Path) -> None:

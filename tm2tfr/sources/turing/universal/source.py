@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.base.choices import UNIVERSAL as NAME
-from tm2tfr.base.errors import counted
 from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.contract.model import SourceModel
 from tm2tfr.contract.options import OptionValues, UniversalOptions
-from tm2tfr.contract.shown import Page
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.turing.source import inputs, own_input
 from tm2tfr.sources.turing.universal.program import Universal
@@ -60,15 +57,6 @@ def _of_machine(module: str, function: str) -> Callable[..., Any]:
     return lambda universal, *rest: call(universal.right, *rest)
 
 
-def _page(universal: Universal) -> Page:
-    from tm2tfr.sources.turing.page import page
-
-    found, standing = page(universal.right), universal.standing
-    many = f"{counted(universal.states, 'state')} and {counted(universal.symbols, 'symbol')}"
-    about = f"Run by the decoder of all machines with at most {many}, which reads its rules in the prompt. "
-    return replace(found, about=about + found.about, texts=(*standing.states, *standing.tape_alphabet))
-
-
 def _class_named(universal: Universal, options: OptionValues) -> str:
     """Return its weights, where they are named by a file, otherwise its sizes."""
     given = options.get("universal")
@@ -101,7 +89,7 @@ SOURCE = Source(
     machine=lambda universal: universal.machine,
     prompted=True,
     class_named=_class_named,
-    page=_page,
+    page=later("tm2tfr.sources.turing.universal.page", "page"),
     fed=_fed,
     exported=later("tm2tfr.sources.turing.universal.exported", "ExportedClass"),
     split=later("tm2tfr.sources.turing.universal.exported", "split"),

@@ -21,6 +21,13 @@
       else element.setAttribute(name2, value === true ? "" : String(value));
     }
   }
+  function replacing(replace2) {
+    const { id: id2 } = document.activeElement ?? { id: "" };
+    const top2 = scrollY;
+    replace2();
+    if (id2) document.getElementById(id2)?.focus({ preventScroll: true });
+    scrollTo(0, top2);
+  }
   function icon(path) {
     return svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" }, svg("path", { d: path }));
   }
@@ -155,6 +162,15 @@
     if (last2 < text.length) nodes.push(document.createTextNode(text.slice(last2)));
     return nodes;
   }
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
+  }
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
+  }
+  function uncompared({ noun, reference, live }) {
+    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
+  }
   function symbolOf(name2) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
@@ -174,6 +190,12 @@
     while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
     return [digits(score, precision), digits(runner, precision)];
   }
+  function blamedLayer({ divergence, layers }) {
+    const [what = ""] = divergence?.cause ?? [];
+    if (what.startsWith("embedding ")) return 0;
+    const layer2 = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
+    return layer2 >= 1 && layer2 <= layers.length ? layer2 : null;
+  }
   function words(subspace, value, i2) {
     if (!subspace.labels) return number(value.number, i2);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -192,15 +214,16 @@
   }
   var STOP = "stop";
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token2(text) {
     return el("b", { class: "mono" }, text);
   }
-  function described(run, description, i2) {
+  function described(run2, description, i2) {
     const rule = description?.ruleAt(i2);
-    const place = ["The prompt describes the machine: ", token2(run.rows.fed(i2))];
-    if (!rule) return [...place, i2 > 0 ? "." : run.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
+    const place = ["The prompt describes the machine: ", token2(run2.rows.fed(i2))];
+    if (!rule) return [...place, i2 > 0 ? "." : run2.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
     if (i2 === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
     return [...place, " is what the rule for ", token2(rule.wanted), " answers."];
   }
@@ -219,17 +242,27 @@
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
   }
-  function plainStory(run, i2) {
-    const { rows } = run;
-    if (i2 < run.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
-    const then = run.ends(i2) ? ", which ends the run." : ", which is the next token.";
-    const given2 = i2 === run.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
+  function labelledStory(run2, i2) {
+    const { reference, columns } = run2.spec;
+    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name: name2 }, n) => {
+      const due = run2.wrong(name2, i2);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token2(due), ")"];
+      return [n ? ", " : "", token2(name2), " is ", token2(run2.rows.cell(name2, i2)), ...mark2];
+    });
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i2), " has the token ", token2(run2.rows.fed(i2)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
+  }
+  function plainStory(run2, i2) {
+    const { rows } = run2;
+    if (i2 < run2.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
+    const then = run2.ends(i2) ? ", which ends the run." : ", which is the next token.";
+    const given2 = i2 === run2.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
     return [...given2, " It answers with ", token2(rows.answer(i2)), then];
   }
-  function story(run, machine, description, i2) {
-    const { rows, spec } = run;
+  function story(run2, machine, description, i2) {
+    const { rows, spec } = run2;
     const answer = rows.answer(i2);
-    if (i2 < spec.lead) return described(run, description, i2);
+    if (i2 < spec.lead) return described(run2, description, i2);
     if (i2 < spec.prompt) return ["The prompt: ", token2(rows.fed(i2)), ` is in cell ${i2 - spec.lead} of the tape.`];
     if (i2 === spec.prompt)
       return [
@@ -265,9 +298,9 @@
     }
     return [...said2, end2 ? ": the answer is " : ": the next token is ", token2(answer), "."];
   }
-  function ruleAt(machine, state, symbol) {
+  function ruleAt(machine, state, symbol2) {
     const q = machine.states.findIndex(({ name: name2 }) => name2 === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
   }
 
   // src/playground/ask.ts
@@ -308,9 +341,9 @@
   }
   function keep(source) {
     const dirty = isDirty(source);
-    const { id: id2, name: name2, shipped, kind, format, original, input, options } = source;
+    const { id: id2, name: name2, shipped, kind: kind2, format, original, input, options } = source;
     const known = shipped !== null && !dirty;
-    const kept2 = { id: id2, name: name2, shipped, kind, format, original: known ? null : original, text: dirty ? source.state.doc.toString() : null, input, options };
+    const kept2 = { id: id2, name: name2, shipped, kind: kind2, format, original: known ? null : original, text: dirty ? source.state.doc.toString() : null, input, options };
     try {
       localStorage.setItem(PREFIX + id2, JSON.stringify(kept2));
       return true;
@@ -453,11 +486,11 @@
     */
     replace(from, to, text) {
       [from, to] = clip(this, from, to);
-      let parts = [];
+      let parts3 = [];
       this.decompose(
         0,
         from,
-        parts,
+        parts3,
         2
         /* Open.To */
       );
@@ -465,18 +498,18 @@
         text.decompose(
           0,
           text.length,
-          parts,
+          parts3,
           1 | 2
           /* Open.To */
         );
       this.decompose(
         to,
         this.length,
-        parts,
+        parts3,
         1
         /* Open.From */
       );
-      return TextNode.from(parts, this.length - (to - from) + text.length);
+      return TextNode.from(parts3, this.length - (to - from) + text.length);
     }
     /**
     Append another document to this one.
@@ -489,9 +522,9 @@
     */
     slice(from, to = this.length) {
       [from, to] = clip(this, from, to);
-      let parts = [];
-      this.decompose(from, to, parts, 0);
-      return TextNode.from(parts, to - from);
+      let parts3 = [];
+      this.decompose(from, to, parts3, 0);
+      return TextNode.from(parts3, to - from);
     }
     /**
     Test whether this text is equal to another instance.
@@ -605,12 +638,12 @@
       let text = from <= 0 && to >= this.length ? this : new _TextLeaf(sliceText(this.text, from, to), Math.min(to, this.length) - Math.max(0, from));
       if (open & 1) {
         let prev = target.pop();
-        let joined = appendText(text.text, prev.text.slice(), 0, text.length);
-        if (joined.length <= 32) {
-          target.push(new _TextLeaf(joined, prev.length + text.length));
+        let joined2 = appendText(text.text, prev.text.slice(), 0, text.length);
+        if (joined2.length <= 32) {
+          target.push(new _TextLeaf(joined2, prev.length + text.length));
         } else {
-          let mid = joined.length >> 1;
-          target.push(new _TextLeaf(joined.slice(0, mid)), new _TextLeaf(joined.slice(mid)));
+          let mid = joined2.length >> 1;
+          target.push(new _TextLeaf(joined2.slice(0, mid)), new _TextLeaf(joined2.slice(mid)));
         }
       } else {
         target.push(text);
@@ -964,10 +997,10 @@
     /**
     @internal
     */
-    constructor(from, to, number3, text) {
+    constructor(from, to, number4, text) {
       this.from = from;
       this.to = to;
-      this.number = number3;
+      this.number = number4;
       this.text = text;
     }
     /**
@@ -1309,17 +1342,17 @@
     Serialize this change set to a JSON-representable value.
     */
     toJSON() {
-      let parts = [];
+      let parts3 = [];
       for (let i2 = 0; i2 < this.sections.length; i2 += 2) {
         let len = this.sections[i2], ins = this.sections[i2 + 1];
         if (ins < 0)
-          parts.push(len);
+          parts3.push(len);
         else if (ins == 0)
-          parts.push([len]);
+          parts3.push([len]);
         else
-          parts.push([len].concat(this.inserted[i2 >> 1].toJSON()));
+          parts3.push([len].concat(this.inserted[i2 >> 1].toJSON()));
       }
-      return parts;
+      return parts3;
     }
     /**
     Create a change set for the given changes, for a document of the
@@ -1850,10 +1883,10 @@
   }
   var nextID = 0;
   var Facet = class _Facet {
-    constructor(combine, compareInput, compare2, isStatic, enables) {
+    constructor(combine, compareInput, compare4, isStatic, enables) {
       this.combine = combine;
       this.compareInput = compareInput;
-      this.compare = compare2;
+      this.compare = compare4;
       this.isStatic = isStatic;
       this.id = nextID++;
       this.default = combine([]);
@@ -1921,7 +1954,7 @@
     dynamicSlot(addresses) {
       var _a2;
       let getter = this.value;
-      let compare2 = this.facet.compareInput;
+      let compare4 = this.facet.compareInput;
       let id2 = this.id, idx = addresses[id2] >> 1, multi = this.type == 2;
       let depDoc = false, depSel = false, depAddrs = [];
       for (let dep of this.dependencies) {
@@ -1940,7 +1973,7 @@
         update(state, tr) {
           if (depDoc && tr.docChanged || depSel && (tr.docChanged || tr.selection) || ensureAll(state, depAddrs)) {
             let newVal = getter(state);
-            if (multi ? !compareArray(newVal, state.values[idx], compare2) : !compare2(newVal, state.values[idx])) {
+            if (multi ? !compareArray(newVal, state.values[idx], compare4) : !compare4(newVal, state.values[idx])) {
               state.values[idx] = newVal;
               return 1;
             }
@@ -1953,7 +1986,7 @@
             let oldVal = getAddr(oldState, oldAddr);
             if (this.dependencies.every((dep) => {
               return dep instanceof Facet ? oldState.facet(dep) === state.facet(dep) : dep instanceof StateField ? oldState.field(dep, false) == state.field(dep, false) : true;
-            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare2) : compare2(newVal = getter(state), oldVal))) {
+            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare4) : compare4(newVal = getter(state), oldVal))) {
               state.values[idx] = oldVal;
               return 0;
             }
@@ -1969,20 +2002,20 @@
       return this;
     }
   };
-  function compareArray(a, b, compare2) {
+  function compareArray(a, b, compare4) {
     if (a.length != b.length)
       return false;
     for (let i2 = 0; i2 < a.length; i2++)
-      if (!compare2(a[i2], b[i2]))
+      if (!compare4(a[i2], b[i2]))
         return false;
     return true;
   }
   function ensureAll(state, addrs) {
-    let changed = false;
+    let changed2 = false;
     for (let addr of addrs)
       if (ensureAddr(state, addr) & 1)
-        changed = true;
-    return changed;
+        changed2 = true;
+    return changed2;
   }
   function dynamicFacetSlot(addresses, facet, providers) {
     let providerAddrs = providers.map((p) => addresses[p.id]);
@@ -2303,8 +2336,8 @@
     if (status & 2)
       return status;
     state.status[idx] = 4;
-    let changed = state.computeSlot(state, state.config.dynamicSlots[idx]);
-    return state.status[idx] = 2 | changed;
+    let changed2 = state.computeSlot(state, state.config.dynamicSlots[idx]);
+    return state.status[idx] = 2 | changed2;
   }
   function getAddr(state, addr) {
     return addr & 1 ? state.config.staticValues[addr >> 1] : state.values[addr >> 1];
@@ -3911,20 +3944,20 @@
     //
     // If a Content Security Policy nonce is provided, it is added to
     // the `<style>` tag generated by the library.
-    static mount(root, modules, options) {
-      let set2 = root[SET], nonce = options && options.nonce;
-      if (!set2) set2 = new StyleSet(root, nonce);
+    static mount(root2, modules, options) {
+      let set2 = root2[SET], nonce = options && options.nonce;
+      if (!set2) set2 = new StyleSet(root2, nonce);
       else if (nonce) set2.setNonce(nonce);
-      set2.mount(Array.isArray(modules) ? modules : [modules], root);
+      set2.mount(Array.isArray(modules) ? modules : [modules], root2);
     }
   };
   var adoptedSet = /* @__PURE__ */ new Map();
   var StyleSet = class {
-    constructor(root, nonce) {
-      let doc2 = root.ownerDocument || root, win = doc2.defaultView;
-      if (!root.head && root.adoptedStyleSheets && win.CSSStyleSheet) {
+    constructor(root2, nonce) {
+      let doc2 = root2.ownerDocument || root2, win = doc2.defaultView;
+      if (!root2.head && root2.adoptedStyleSheets && win.CSSStyleSheet) {
         let adopted = adoptedSet.get(doc2);
-        if (adopted) return root[SET] = adopted;
+        if (adopted) return root2[SET] = adopted;
         this.sheet = new win.CSSStyleSheet();
         adoptedSet.set(doc2, this);
       } else {
@@ -3932,23 +3965,23 @@
         if (nonce) this.styleTag.setAttribute("nonce", nonce);
       }
       this.modules = [];
-      root[SET] = this;
+      root2[SET] = this;
     }
-    mount(modules, root) {
+    mount(modules, root2) {
       let sheet = this.sheet;
       let pos = 0, j = 0;
-      let changed = false;
+      let changed2 = false;
       for (let i2 = 0; i2 < modules.length; i2++) {
         let mod = modules[i2], index = this.modules.indexOf(mod);
         if (index < j && index > -1) {
           this.modules.splice(index, 1);
-          changed = true;
+          changed2 = true;
           j--;
           index = -1;
         }
         if (index == -1) {
           this.modules.splice(j++, 0, mod);
-          changed = true;
+          changed2 = true;
           if (sheet) for (let k = 0; k < mod.rules.length; k++)
             sheet.insertRule(mod.rules[k], pos++);
         } else {
@@ -3958,16 +3991,16 @@
         }
       }
       if (sheet) {
-        if (root.adoptedStyleSheets.indexOf(this.sheet) < 0)
-          root.adoptedStyleSheets = [this.sheet, ...root.adoptedStyleSheets];
+        if (root2.adoptedStyleSheets.indexOf(this.sheet) < 0)
+          root2.adoptedStyleSheets = [this.sheet, ...root2.adoptedStyleSheets];
       } else {
-        if (changed) {
+        if (changed2) {
           let text = "";
           for (let i2 = 0; i2 < this.modules.length; i2++)
             text += this.modules[i2].getRules() + "\n";
           this.styleTag.textContent = text;
         }
-        let target = root.head || root;
+        let target = root2.head || root2;
         if (this.styleTag.parentNode != target)
           target.insertBefore(this.styleTag, target.firstChild);
       }
@@ -4186,11 +4219,11 @@
     }
   }
   function updateAttrs(dom, prev, attrs) {
-    let changed = false;
+    let changed2 = false;
     if (prev) {
       for (let name2 in prev)
         if (!(attrs && name2 in attrs)) {
-          changed = true;
+          changed2 = true;
           if (name2 == "style")
             dom.style.cssText = "";
           else
@@ -4200,14 +4233,14 @@
     if (attrs) {
       for (let name2 in attrs)
         if (!(prev && prev[name2] == attrs[name2])) {
-          changed = true;
+          changed2 = true;
           if (name2 == "style")
             dom.style.cssText = attrs[name2];
           else
             dom.setAttribute(name2, attrs[name2]);
         }
     }
-    return changed;
+    return changed2;
   }
   function getAttrs(dom) {
     let attrs = /* @__PURE__ */ Object.create(null);
@@ -4485,12 +4518,12 @@
   BlockWrapper.prototype.startSide = BlockWrapper.prototype.endSide = -1;
   var isElt = (node) => node.nodeType == 1;
   var isText = (node) => node.nodeType == 3;
-  function getSelection(root) {
+  function getSelection2(root2) {
     let target;
-    if (root.nodeType == 11) {
-      target = root.getSelection ? root : root.ownerDocument;
+    if (root2.nodeType == 11) {
+      target = root2.getSelection ? root2 : root2.ownerDocument;
     } else {
-      target = root;
+      target = root2;
     }
     return target.getSelection();
   }
@@ -4924,14 +4957,14 @@
     /**
     @internal
     */
-    static find(order, index, level, assoc) {
+    static find(order2, index, level, assoc) {
       let maybe = -1;
-      for (let i2 = 0; i2 < order.length; i2++) {
-        let span = order[i2];
+      for (let i2 = 0; i2 < order2.length; i2++) {
+        let span = order2[i2];
         if (span.from <= index && span.to >= index) {
           if (span.level == level)
             return i2;
-          if (maybe < 0 || (assoc != 0 ? assoc < 0 ? span.from < index : span.to > index : order[maybe].level > span.level))
+          if (maybe < 0 || (assoc != 0 ? assoc < 0 ? span.from < index : span.to > index : order2[maybe].level > span.level))
             maybe = i2;
         }
       }
@@ -5070,7 +5103,7 @@
       }
     }
   }
-  function emitSpans(line, from, to, level, baseLevel, isolates, order) {
+  function emitSpans(line, from, to, level, baseLevel, isolates, order2) {
     let ourType = level % 2 ? 2 : 1;
     if (level % 2 == baseLevel % 2) {
       for (let iCh = from, iI = 0; iCh < to; ) {
@@ -5106,9 +5139,9 @@
               recurse.push(iso);
             } else {
               if (iso.from > iCh)
-                order.push(new BidiSpan(iCh, iso.from, localLevel));
+                order2.push(new BidiSpan(iCh, iso.from, localLevel));
               let dirSwap = iso.direction == LTR != !(localLevel % 2);
-              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order);
+              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order2);
               iCh = iso.to;
             }
             iScan = iso.to;
@@ -5119,9 +5152,9 @@
           }
         }
         if (recurse)
-          emitSpans(line, iCh, iScan, level + 1, baseLevel, recurse, order);
+          emitSpans(line, iCh, iScan, level + 1, baseLevel, recurse, order2);
         else if (iCh < iScan)
-          order.push(new BidiSpan(iCh, iScan, localLevel));
+          order2.push(new BidiSpan(iCh, iScan, localLevel));
         iCh = iScan;
       }
     } else {
@@ -5157,9 +5190,9 @@
               recurse.push(iso);
             } else {
               if (iso.to < iCh)
-                order.push(new BidiSpan(iso.to, iCh, localLevel));
+                order2.push(new BidiSpan(iso.to, iCh, localLevel));
               let dirSwap = iso.direction == LTR != !(localLevel % 2);
-              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order);
+              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order2);
               iCh = iso.from;
             }
             iScan = iso.from;
@@ -5170,19 +5203,19 @@
           }
         }
         if (recurse)
-          emitSpans(line, iScan, iCh, level + 1, baseLevel, recurse, order);
+          emitSpans(line, iScan, iCh, level + 1, baseLevel, recurse, order2);
         else if (iScan < iCh)
-          order.push(new BidiSpan(iScan, iCh, localLevel));
+          order2.push(new BidiSpan(iScan, iCh, localLevel));
         iCh = iScan;
       }
     }
   }
-  function computeSectionOrder(line, level, baseLevel, isolates, from, to, order) {
+  function computeSectionOrder(line, level, baseLevel, isolates, from, to, order2) {
     let outerType = level % 2 ? 2 : 1;
     computeCharTypes(line, from, to, isolates, outerType);
     processBracketPairs(line, from, to, isolates, outerType);
     processNeutrals(from, to, isolates, outerType);
-    emitSpans(line, from, to, level, baseLevel, isolates, order);
+    emitSpans(line, from, to, level, baseLevel, isolates, order2);
   }
   function computeOrder(line, direction, isolates) {
     if (!line)
@@ -5192,15 +5225,15 @@
     if (isolates.length)
       while (line.length > types.length)
         types[types.length] = 256;
-    let order = [], level = direction == LTR ? 0 : 1;
-    computeSectionOrder(line, level, level, isolates, 0, line.length, order);
-    return order;
+    let order2 = [], level = direction == LTR ? 0 : 1;
+    computeSectionOrder(line, level, level, isolates, 0, line.length, order2);
+    return order2;
   }
   function trivialOrder(length) {
     return [new BidiSpan(0, length, 0)];
   }
   var movedOver = "";
-  function moveVisually(line, order, dir, start, forward) {
+  function moveVisually(line, order2, dir, start, forward) {
     var _a2;
     if (!line.length)
       return null;
@@ -5208,20 +5241,20 @@
     if (start.head == line.from && start.assoc < 0) {
       if (!forward)
         return null;
-      startIndex = order[spanI = 0].side(false, dir);
+      startIndex = order2[spanI = 0].side(false, dir);
     } else if (start.head == line.to && start.assoc > 0) {
       if (forward)
         return null;
-      startIndex = order[spanI = order.length - 1].side(true, dir);
+      startIndex = order2[spanI = order2.length - 1].side(true, dir);
     } else {
-      spanI = BidiSpan.find(order, startIndex, (_a2 = start.bidiLevel) !== null && _a2 !== void 0 ? _a2 : -1, start.assoc);
+      spanI = BidiSpan.find(order2, startIndex, (_a2 = start.bidiLevel) !== null && _a2 !== void 0 ? _a2 : -1, start.assoc);
     }
-    let span = order[spanI], spanEnd = span.side(forward, dir);
+    let span = order2[spanI], spanEnd = span.side(forward, dir);
     if (startIndex == spanEnd) {
       let nextI = spanI += forward ? 1 : -1;
-      if (nextI < 0 || nextI >= order.length)
+      if (nextI < 0 || nextI >= order2.length)
         return null;
-      span = order[spanI = nextI];
+      span = order2[spanI = nextI];
       startIndex = span.side(!forward, dir);
       spanEnd = span.side(forward, dir);
     }
@@ -5229,7 +5262,7 @@
     if (nextIndex < span.from || nextIndex > span.to)
       nextIndex = spanEnd;
     movedOver = line.text.slice(Math.min(startIndex, nextIndex), Math.max(startIndex, nextIndex));
-    let nextSpan = spanI == (forward ? order.length - 1 : 0) ? null : order[spanI + (forward ? 1 : -1)];
+    let nextSpan = spanI == (forward ? order2.length - 1 : 0) ? null : order2[spanI + (forward ? 1 : -1)];
     if (nextIndex == spanEnd) {
       if (!nextSpan)
         return forward ? EditorSelection.cursor(line.to, 1) : EditorSelection.cursor(line.from, -1);
@@ -5949,15 +5982,15 @@
     return posA && posB && posB.top < posA.bottom;
   }
   var MarkTile = class _MarkTile extends CompositeTile {
-    constructor(dom, mark) {
+    constructor(dom, mark2) {
       super(dom);
-      this.mark = mark;
+      this.mark = mark2;
     }
     get domAttrs() {
       return this.mark.attrs;
     }
-    static of(mark, dom) {
-      let tile = new _MarkTile(dom || document.createElement(mark.tagName), mark);
+    static of(mark2, dom) {
+      let tile = new _MarkTile(dom || document.createElement(mark2.tagName), mark2);
       if (!dom)
         tile.flags |= 4;
       return tile;
@@ -6061,11 +6094,11 @@
     get overrideDOMText() {
       if (!this.length)
         return Text.empty;
-      let { root } = this;
-      if (!root)
+      let { root: root2 } = this;
+      if (!root2)
         return Text.empty;
       let start = this.posAtStart;
-      return root.view.state.doc.slice(start, start + this.length);
+      return root2.view.state.doc.slice(start, start + this.length);
     }
     destroy() {
       super.destroy();
@@ -6176,9 +6209,9 @@
     }
   };
   var TileBuilder = class {
-    constructor(cache, root, blockWrappers2) {
+    constructor(cache, root2, blockWrappers2) {
       this.cache = cache;
-      this.root = root;
+      this.root = root2;
       this.blockWrappers = blockWrappers2;
       this.curLine = null;
       this.lastBlock = null;
@@ -6218,25 +6251,25 @@
       }
       let head = line;
       for (let i2 = context.marks.length - 1; i2 >= 0; i2--) {
-        let mark = context.marks[i2];
+        let mark2 = context.marks[i2];
         let last2 = head.lastChild;
-        if (last2 instanceof MarkTile && last2.mark.eq(mark.mark)) {
-          if (last2.dom != mark.dom)
-            last2.setDOM(freeNode(mark.dom));
+        if (last2 instanceof MarkTile && last2.mark.eq(mark2.mark)) {
+          if (last2.dom != mark2.dom)
+            last2.setDOM(freeNode(mark2.dom));
           head = last2;
         } else {
-          let { dom } = mark;
-          if (this.cache.reused.get(mark)) {
-            let tile = Tile.get(mark.dom);
+          let { dom } = mark2;
+          if (this.cache.reused.get(mark2)) {
+            let tile = Tile.get(mark2.dom);
             if (tile)
-              dom = freeNode(mark.dom);
+              dom = freeNode(mark2.dom);
           }
-          let nw = MarkTile.of(mark.mark, dom);
+          let nw = MarkTile.of(mark2.mark, dom);
           head.append(nw);
           head = nw;
         }
         this.cache.reused.set(
-          mark,
+          mark2,
           2
           /* Reused.DOM */
         );
@@ -6312,12 +6345,12 @@
       var _a2;
       let parent = this.curLine;
       for (let i2 = marks2.length - 1; i2 >= 0; i2--) {
-        let mark = marks2[i2], last2;
-        if (openStart > 0 && (last2 = parent.lastChild) && last2 instanceof MarkTile && last2.mark.eq(mark)) {
+        let mark2 = marks2[i2], last2;
+        if (openStart > 0 && (last2 = parent.lastChild) && last2 instanceof MarkTile && last2.mark.eq(mark2)) {
           parent = last2;
           openStart--;
         } else {
-          let tile = MarkTile.of(mark, (_a2 = this.cache.find(MarkTile, (m) => m.mark.eq(mark))) === null || _a2 === void 0 ? void 0 : _a2.dom);
+          let tile = MarkTile.of(mark2, (_a2 = this.cache.find(MarkTile, (m) => m.mark.eq(mark2))) === null || _a2 === void 0 ? void 0 : _a2.dom);
           parent.append(tile);
           parent = tile;
           openStart = 0;
@@ -6965,7 +6998,7 @@
             dom.blur();
             dom.focus({ preventScroll: true });
           }
-          let rawSel = getSelection(this.view.root);
+          let rawSel = getSelection2(this.view.root);
           if (!rawSel) ;
           else if (main.empty) {
             if (browser.gecko) {
@@ -7015,7 +7048,7 @@
       if (this.hasComposition)
         return;
       let { view: view2 } = this, cursor = view2.state.selection.main;
-      let sel = getSelection(view2.root);
+      let sel = getSelection2(view2.root);
       let { anchorNode, anchorOffset } = view2.observer.selectionRange;
       if (!sel || !cursor.empty || !cursor.assoc || !sel.modify)
         return;
@@ -7527,7 +7560,7 @@
   function blockAt(view2, pos, side) {
     let line = view2.lineBlockAt(pos);
     if (Array.isArray(line.type)) {
-      let best;
+      let best2;
       for (let l of line.type) {
         if (l.from > pos)
           break;
@@ -7535,10 +7568,10 @@
           continue;
         if (l.from < pos && l.to > pos)
           return l;
-        if (!best || l.type == BlockType.Text && (best.type != l.type || (side < 0 ? l.from < pos : l.to > pos)))
-          best = l;
+        if (!best2 || l.type == BlockType.Text && (best2.type != l.type || (side < 0 ? l.from < pos : l.to > pos)))
+          best2 = l;
       }
-      return best || line;
+      return best2 || line;
     }
     return line;
   }
@@ -7590,7 +7623,7 @@
       return cat == nextCat;
     };
   }
-  function moveVertically(view2, start, forward, distance) {
+  function moveVertically(view2, start, forward, distance2) {
     let startPos = start.head, dir = forward ? 1 : -1;
     if (startPos == (forward ? view2.state.doc.length : 0))
       return EditorSelection.cursor(startPos, start.assoc);
@@ -7609,7 +7642,7 @@
       startY = (dir < 0 ? line.top : line.bottom) + docTop;
     }
     let resolvedGoal = rect.left + goal;
-    let halfText = view2.viewState.heightOracle.textHeight >> 1, dist2 = distance !== null && distance !== void 0 ? distance : halfText;
+    let halfText = view2.viewState.heightOracle.textHeight >> 1, dist2 = distance2 !== null && distance2 !== void 0 ? distance2 : halfText;
     for (let scan = 0; ; scan += halfText) {
       let y = startY + (dist2 + scan) * dir;
       let pos = posAtCoords(view2, { x: resolvedGoal, y }, false, dir);
@@ -8571,7 +8604,7 @@
     let { main } = view2.state.selection;
     if (main.empty)
       return false;
-    let sel = getSelection(view2.root);
+    let sel = getSelection2(view2.root);
     if (!sel || sel.rangeCount == 0)
       return true;
     let rects = sel.getRangeAt(0).getClientRects();
@@ -8821,9 +8854,9 @@
       return true;
     let files = event.dataTransfer.files;
     if (files && files.length) {
-      let text = Array(files.length), read = 0;
+      let text = Array(files.length), read4 = 0;
       let finishFile = () => {
-        if (++read == files.length)
+        if (++read4 == files.length)
           dropText(view2, event, text.filter((s) => s != null).join(view2.state.lineBreak), false);
       };
       for (let i2 = 0; i2 < files.length; i2++) {
@@ -9087,13 +9120,13 @@
     }
     refresh(whiteSpace, lineHeight, charWidth, textHeight, lineLength, knownHeights) {
       let lineWrapping = wrappingWhiteSpace.indexOf(whiteSpace) > -1;
-      let changed = Math.abs(lineHeight - this.lineHeight) > 0.3 || this.lineWrapping != lineWrapping;
+      let changed2 = Math.abs(lineHeight - this.lineHeight) > 0.3 || this.lineWrapping != lineWrapping;
       this.lineWrapping = lineWrapping;
       this.lineHeight = lineHeight;
       this.charWidth = charWidth;
       this.textHeight = textHeight;
       this.lineLength = lineLength;
-      if (changed) {
+      if (changed2) {
         this.heightSamples = {};
         for (let i2 = 0; i2 < knownHeights.length; i2++) {
           let h = knownHeights[i2];
@@ -9103,7 +9136,7 @@
             this.heightSamples[Math.floor(h * 10)] = true;
         }
       }
-      return changed;
+      return changed2;
     }
   };
   var MeasuredHeights = class {
@@ -10203,11 +10236,11 @@
       return gaps;
     }
     gapSize(line, from, to, structure) {
-      let fraction = findFraction(structure, to) - findFraction(structure, from);
+      let fraction2 = findFraction(structure, to) - findFraction(structure, from);
       if (this.heightOracle.lineWrapping) {
-        return line.height * fraction;
+        return line.height * fraction2;
       } else {
-        return structure.total * this.heightOracle.charWidth * fraction;
+        return structure.total * this.heightOracle.charWidth * fraction2;
       }
     }
     updateLineGaps(gaps) {
@@ -10228,21 +10261,21 @@
         point() {
         }
       }, 20);
-      let changed = 0;
+      let changed2 = 0;
       if (ranges.length != this.visibleRanges.length) {
-        changed = 8 | 4;
+        changed2 = 8 | 4;
       } else {
-        for (let i2 = 0; i2 < ranges.length && !(changed & 8); i2++) {
+        for (let i2 = 0; i2 < ranges.length && !(changed2 & 8); i2++) {
           let old = this.visibleRanges[i2], nw = ranges[i2];
           if (old.from != nw.from || old.to != nw.to) {
-            changed |= 4;
+            changed2 |= 4;
             if (!(changes && changes.mapPos(old.from, -1) == nw.from && changes.mapPos(old.to, 1) == nw.to))
-              changed |= 8;
+              changed2 |= 8;
           }
         }
       }
       this.visibleRanges = ranges;
-      return changed;
+      return changed2;
     }
     lineBlockAt(pos) {
       return pos >= this.viewport.from && pos <= this.viewport.to && this.viewportLines.find((b) => b.from <= pos && b.to >= pos) || scaleBlock(this.heightMap.lineAt(pos, QueryType.ByPos, this.heightOracle, 0, 0), this.scaler);
@@ -10306,15 +10339,15 @@
     }
   }
   function findFraction(structure, pos) {
-    let counted = 0;
+    let counted2 = 0;
     for (let { from, to } of structure.ranges) {
       if (pos <= to) {
-        counted += pos - from;
+        counted2 += pos - from;
         break;
       }
-      counted += to - from;
+      counted2 += to - from;
     }
-    return counted / structure.total;
+    return counted2 / structure.total;
   }
   function find(array, f) {
     for (let val of array)
@@ -10852,7 +10885,7 @@
     }
     readSelectionRange() {
       let { view: view2 } = this;
-      let selection = getSelection(view2.root);
+      let selection = getSelection2(view2.root);
       if (!selection)
         return false;
       let range2 = browser.safari && view2.root.nodeType == 11 && view2.root.activeElement == this.dom && safariSelectionRangeHack(this.view, selection) || selection;
@@ -10878,15 +10911,15 @@
     }
     listenForScroll() {
       this.parentCheck = -1;
-      let i2 = 0, changed = null;
+      let i2 = 0, changed2 = null;
       for (let dom = this.dom; dom; ) {
         if (isElt(dom)) {
-          if (!changed && i2 < this.scrollTargets.length && this.scrollTargets[i2] == dom)
+          if (!changed2 && i2 < this.scrollTargets.length && this.scrollTargets[i2] == dom)
             i2++;
-          else if (!changed)
-            changed = this.scrollTargets.slice(0, i2);
-          if (changed)
-            changed.push(dom);
+          else if (!changed2)
+            changed2 = this.scrollTargets.slice(0, i2);
+          if (changed2)
+            changed2.push(dom);
           dom = dom.assignedSlot || dom.parentNode;
         } else if (dom.nodeType == 11) {
           dom = dom.host;
@@ -10894,12 +10927,12 @@
           break;
         }
       }
-      if (i2 < this.scrollTargets.length && !changed)
-        changed = this.scrollTargets.slice(0, i2);
-      if (changed) {
+      if (i2 < this.scrollTargets.length && !changed2)
+        changed2 = this.scrollTargets.slice(0, i2);
+      if (changed2) {
         for (let dom of this.scrollTargets)
           dom.removeEventListener("scroll", this.onScroll);
-        for (let dom of this.scrollTargets = changed)
+        for (let dom of this.scrollTargets = changed2)
           dom.addEventListener("scroll", this.onScroll);
       }
     }
@@ -11146,14 +11179,14 @@
         return buildSelectionRangeFromRange(view2, range2);
     }
     let found = null;
-    function read(event) {
+    function read4(event) {
       event.preventDefault();
       event.stopImmediatePropagation();
       found = event.getTargetRanges()[0];
     }
-    view2.contentDOM.addEventListener("beforeinput", read, true);
+    view2.contentDOM.addEventListener("beforeinput", read4, true);
     view2.dom.ownerDocument.execCommand("indent");
-    view2.contentDOM.removeEventListener("beforeinput", read, true);
+    view2.contentDOM.removeEventListener("beforeinput", read4, true);
     return found ? buildSelectionRangeFromRange(view2, found) : null;
   }
   var EditContextManager = class {
@@ -11247,7 +11280,7 @@
       for (let event in this.handlers)
         context.addEventListener(event, this.handlers[event]);
       this.measureReq = { read: (view3) => {
-        let sel = getSelection(view3.root);
+        let sel = getSelection2(view3.root);
         if (sel && sel.rangeCount)
           this.editContext.updateSelectionBounds(sel.getRangeAt(0).getBoundingClientRect());
       } };
@@ -11684,15 +11717,15 @@
             scrollScale = this.viewState.scaleY;
           }
           this.updateState = 1;
-          let changed = this.viewState.measure();
-          if (!changed && !this.measureRequests.length && this.viewState.scrollTarget == null)
+          let changed2 = this.viewState.measure();
+          if (!changed2 && !this.measureRequests.length && this.viewState.scrollTarget == null)
             break;
           if (i2 > 5) {
             console.warn(this.measureRequests.length ? "Measure loop restarted more than 5 times" : "Viewport failed to stabilize");
             break;
           }
           let measuring = [];
-          if (!(changed & 4))
+          if (!(changed2 & 4))
             [this.measureRequests, measuring] = [measuring, this.measureRequests];
           let measured = measuring.map((m) => {
             try {
@@ -11703,11 +11736,11 @@
             }
           });
           let update = ViewUpdate.create(this, this.state, []), redrawn = false;
-          update.flags |= changed;
+          update.flags |= changed2;
           if (!updated)
             updated = update;
           else
-            updated.flags |= changed;
+            updated.flags |= changed2;
           this.updateState = 2;
           if (!update.empty) {
             this.updatePlugins(update);
@@ -11788,14 +11821,14 @@
       if (this.state.readOnly)
         contentAttrs["aria-readonly"] = "true";
       attrsFromFacet(this, contentAttributes, contentAttrs);
-      let changed = this.observer.ignore(() => {
+      let changed2 = this.observer.ignore(() => {
         let changedContent = updateAttrs(this.contentDOM, this.contentAttrs, contentAttrs);
         let changedEditor = updateAttrs(this.dom, this.editorAttrs, editorAttrs);
         return changedContent || changedEditor;
       });
       this.editorAttrs = editorAttrs;
       this.contentAttrs = contentAttrs;
-      return changed;
+      return changed2;
     }
     showAnnouncements(trs) {
       let first = true;
@@ -11991,8 +12024,8 @@
     cursor will have its goal column set to whichever column was
     used.
     */
-    moveVertically(start, forward, distance) {
-      return skipAtoms(this, start, moveVertically(this, start, forward, distance));
+    moveVertically(start, forward, distance2) {
+      return skipAtoms(this, start, moveVertically(this, start, forward, distance2));
     }
     /**
     Find the DOM parent node and offset (child offset if `node` is
@@ -12033,8 +12066,8 @@
     */
     coordsAtPos(pos, side = 1) {
       this.readMeasured();
-      let line = this.state.doc.lineAt(pos), order = this.bidiSpans(line);
-      let span = order[BidiSpan.find(order, pos - line.from, -1, side)];
+      let line = this.state.doc.lineAt(pos), order2 = this.bidiSpans(line);
+      let span = order2[BidiSpan.find(order2, pos - line.from, -1, side)];
       if (line.length && (pos == line.from && side < 0 || pos == line.to && side > 0) && span.dir != this.textDirectionAt(line.from)) {
         if (pos == line.to) {
           pos = line.from + span.from;
@@ -12117,15 +12150,15 @@
       if (line.length > MaxBidiLine)
         return trivialOrder(line.length);
       let dir = this.textDirectionAt(line.from), isolates;
-      for (let entry of this.bidiCache) {
-        if (entry.from == line.from && entry.dir == dir && (entry.fresh || isolatesEq(entry.isolates, isolates = getIsolatedRanges(this, line))))
-          return entry.order;
+      for (let entry2 of this.bidiCache) {
+        if (entry2.from == line.from && entry2.dir == dir && (entry2.fresh || isolatesEq(entry2.isolates, isolates = getIsolatedRanges(this, line))))
+          return entry2.order;
       }
       if (!isolates)
         isolates = getIsolatedRanges(this, line);
-      let order = computeOrder(line.text, dir, isolates);
-      this.bidiCache.push(new CachedOrder(line.from, line.to, dir, isolates, true, order));
-      return order;
+      let order2 = computeOrder(line.text, dir, isolates);
+      this.bidiCache.push(new CachedOrder(line.from, line.to, dir, isolates, true, order2));
+      return order2;
     }
     /**
     Check whether the editor has focus.
@@ -12147,10 +12180,10 @@
     Update the [root](https://codemirror.net/6/docs/ref/##view.EditorViewConfig.root) in which the editor lives. This is only
     necessary when moving the editor's existing DOM to a new window or shadow root.
     */
-    setRoot(root) {
-      if (this._root != root) {
-        this._root = root;
-        this.observer.setWindow((root.nodeType == 9 ? root : root.ownerDocument).defaultView || window);
+    setRoot(root2) {
+      if (this._root != root2) {
+        this._root = root2;
+        this.observer.setWindow((root2.nodeType == 9 ? root2 : root2.ownerDocument).defaultView || window);
         this.mountStyles();
       }
     }
@@ -12332,22 +12365,22 @@
   var MaxBidiLine = 4096;
   var BadMeasure = {};
   var CachedOrder = class _CachedOrder {
-    constructor(from, to, dir, isolates, fresh2, order) {
+    constructor(from, to, dir, isolates, fresh2, order2) {
       this.from = from;
       this.to = to;
       this.dir = dir;
       this.isolates = isolates;
       this.fresh = fresh2;
-      this.order = order;
+      this.order = order2;
     }
     static update(cache, changes) {
       if (changes.empty && !cache.some((c) => c.fresh))
         return cache;
       let result = [], lastDir = cache.length ? cache[cache.length - 1].dir : Direction.LTR;
       for (let i2 = Math.max(0, cache.length - 10); i2 < cache.length; i2++) {
-        let entry = cache[i2];
-        if (entry.dir == lastDir && !changes.touchesRange(entry.from, entry.to))
-          result.push(new _CachedOrder(changes.mapPos(entry.from, 1), changes.mapPos(entry.to, -1), entry.dir, entry.isolates, false, entry.order));
+        let entry2 = cache[i2];
+        if (entry2.dir == lastDir && !changes.touchesRange(entry2.from, entry2.to))
+          result.push(new _CachedOrder(changes.mapPos(entry2.from, 1), changes.mapPos(entry2.to, -1), entry2.dir, entry2.isolates, false, entry2.order));
       }
       return result;
     }
@@ -12362,13 +12395,13 @@
   }
   var currentPlatform = browser.mac ? "mac" : browser.windows ? "win" : browser.linux ? "linux" : "key";
   function normalizeKeyName(name2, platform) {
-    const parts = name2.split(/-(?!$)/);
-    let result = parts[parts.length - 1];
+    const parts3 = name2.split(/-(?!$)/);
+    let result = parts3[parts3.length - 1];
     if (result == "Space")
       result = " ";
     let alt, ctrl, shift2, meta2;
-    for (let i2 = 0; i2 < parts.length - 1; ++i2) {
-      const mod = parts[i2];
+    for (let i2 = 0; i2 < parts3.length - 1; ++i2) {
+      const mod = parts3[i2];
       if (/^(cmd|meta|m)$/i.test(mod))
         meta2 = true;
       else if (/^a(lt)?$/i.test(mod))
@@ -12438,9 +12471,9 @@
     let add2 = (scope, key, command2, preventDefault, stopPropagation) => {
       var _a2, _b;
       let scopeObj = bound[scope] || (bound[scope] = /* @__PURE__ */ Object.create(null));
-      let parts = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
-      for (let i2 = 1; i2 < parts.length; i2++) {
-        let prefix = parts.slice(0, i2).join(" ");
+      let parts3 = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
+      for (let i2 = 1; i2 < parts3.length; i2++) {
+        let prefix = parts3.slice(0, i2).join(" ");
         checkPrefix(prefix, true);
         if (!scopeObj[prefix])
           scopeObj[prefix] = {
@@ -12456,7 +12489,7 @@
             }]
           };
       }
-      let full = parts.join(" ");
+      let full = parts3.join(" ");
       checkPrefix(full, false);
       let binding = scopeObj[full] || (scopeObj[full] = {
         preventDefault: false,
@@ -12641,12 +12674,12 @@
     } else {
       let top2 = visualStart ? drawForLine(range2.from, null, visualStart) : drawForWidget(startBlock, false);
       let bottom = visualEnd ? drawForLine(null, range2.to, visualEnd) : drawForWidget(endBlock, true);
-      let between = [];
+      let between2 = [];
       if ((visualStart || startBlock).to < (visualEnd || endBlock).from - (visualStart && visualEnd ? 1 : 0) || startBlock.widgetLineBreaks > 1 && top2.bottom + view2.defaultLineHeight / 2 < bottom.top)
-        between.push(piece(leftSide, top2.bottom, rightSide, bottom.top));
+        between2.push(piece(leftSide, top2.bottom, rightSide, bottom.top));
       else if (top2.bottom < bottom.top && view2.elementAtHeight((top2.bottom + bottom.top) / 2).type == BlockType.Text)
         top2.bottom = bottom.top = (top2.bottom + bottom.top) / 2;
-      return pieces(top2).concat(between).concat(pieces(bottom));
+      return pieces(top2).concat(between2).concat(pieces(bottom));
     }
     function piece(left, top2, right, bottom) {
       return new RectangleMarker(className, left - base2.left, top2 - base2.top, Math.max(0, right - left), bottom - top2);
@@ -12734,8 +12767,8 @@
         view2.requestMeasure(this.measureReq);
     }
     setOrder(state) {
-      let pos = 0, order = state.facet(layerOrder);
-      while (pos < order.length && order[pos] != this.layer)
+      let pos = 0, order2 = state.facet(layerOrder);
+      while (pos < order2.length && order2[pos] != this.layer)
         pos++;
       this.dom.style.zIndex = String((this.layer.above ? 150 : -1) - pos);
     }
@@ -12892,11 +12925,11 @@
     }
   }
   function matchRanges(view2, maxLength) {
-    let visible = view2.visibleRanges;
-    if (visible.length == 1 && visible[0].from == view2.viewport.from && visible[0].to == view2.viewport.to)
-      return visible;
+    let visible2 = view2.visibleRanges;
+    if (visible2.length == 1 && visible2[0].from == view2.viewport.from && visible2[0].to == view2.viewport.to)
+      return visible2;
     let result = [];
-    for (let { from, to } of visible) {
+    for (let { from, to } of visible2) {
       from = Math.max(view2.state.doc.lineAt(from).from, from - maxLength);
       to = Math.min(view2.state.doc.lineAt(to).to, to + maxLength);
       if (result.length && result[result.length - 1].to >= from)
@@ -13390,13 +13423,13 @@
       } else {
         fixedLeft = fixedRange(this.view).left;
       }
-      let visible = this.view.scrollDOM.getBoundingClientRect(), margins = getScrollMargins(this.view);
+      let visible2 = this.view.scrollDOM.getBoundingClientRect(), margins = getScrollMargins(this.view);
       return {
         visible: {
-          left: visible.left + margins.left,
-          top: visible.top + margins.top,
-          right: visible.right - margins.right,
-          bottom: visible.bottom - margins.bottom
+          left: visible2.left + margins.left,
+          top: visible2.top + margins.top,
+          right: visible2.right - margins.right,
+          bottom: visible2.bottom - margins.bottom
         },
         parent: this.parent ? this.container.getBoundingClientRect() : this.view.dom.getBoundingClientRect(),
         pos: this.manager.tooltips.map((t2, i2) => {
@@ -13419,12 +13452,12 @@
         for (let t2 of this.manager.tooltipViews)
           t2.dom.style.position = "absolute";
       }
-      let { visible, space, scaleX, scaleY } = measured;
+      let { visible: visible2, space, scaleX, scaleY } = measured;
       let others = [];
       for (let i2 = 0; i2 < this.manager.tooltips.length; i2++) {
         let tooltip = this.manager.tooltips[i2], tView = this.manager.tooltipViews[i2], { dom } = tView;
         let pos = measured.pos[i2], size = measured.size[i2];
-        if (!pos || tooltip.clip !== false && (pos.bottom <= Math.max(visible.top, space.top) || pos.top >= Math.min(visible.bottom, space.bottom) || pos.right < Math.max(visible.left, space.left) - 0.1 || pos.left > Math.min(visible.right, space.right) + 0.1)) {
+        if (!pos || tooltip.clip !== false && (pos.bottom <= Math.max(visible2.top, space.top) || pos.top >= Math.min(visible2.bottom, space.bottom) || pos.right < Math.max(visible2.left, space.left) - 0.1 || pos.left > Math.min(visible2.right, space.right) + 0.1)) {
           dom.style.top = Outside;
           continue;
         }
@@ -14032,13 +14065,13 @@
       view2.dispatch({ effects: StateEffect.appendConfig.of(dialogField.init(() => [panelCtor])) });
     }
     let close = closeDialogEffect.of(panelCtor);
-    return { close, result: promise.then((form) => {
+    return { close, result: promise.then((form2) => {
       let queue = view2.win.queueMicrotask || ((f) => view2.win.setTimeout(f, 10));
       queue(() => {
         if (view2.state.field(dialogField).indexOf(panelCtor) > -1)
           view2.dispatch({ effects: close });
       });
-      return form;
+      return form2;
     }) };
   }
   function getDialog(view2, className) {
@@ -14086,19 +14119,19 @@
     }
     let forms = content2.nodeName == "FORM" ? [content2] : content2.querySelectorAll("form");
     for (let i2 = 0; i2 < forms.length; i2++) {
-      let form = forms[i2];
-      form.addEventListener("keydown", (event) => {
+      let form2 = forms[i2];
+      form2.addEventListener("keydown", (event) => {
         if (event.keyCode == 27) {
           event.preventDefault();
           done(null);
         } else if (event.keyCode == 13) {
           event.preventDefault();
-          done(form);
+          done(form2);
         }
       });
-      form.addEventListener("submit", (event) => {
+      form2.addEventListener("submit", (event) => {
         event.preventDefault();
-        done(form);
+        done(form2);
       });
     }
     let panel = crelt("div", content2, crelt("button", {
@@ -14111,10 +14144,10 @@
       panel.className = config.class;
     panel.classList.add("cm-dialog");
     let focus = typeof config.focus == "string" ? content2.querySelector(config.focus) : config.focus ? content2.querySelector("input") || content2.querySelector("button") : null;
-    function done(form) {
+    function done(form2) {
       if (panel.contains(panel.ownerDocument.activeElement))
         view2.focus();
-      result(form);
+      result(form2);
     }
     return {
       dom: panel,
@@ -14528,9 +14561,9 @@
     }
   });
   var NumberMarker = class extends GutterMarker {
-    constructor(number3) {
+    constructor(number4) {
       super();
-      this.number = number3;
+      this.number = number4;
     }
     eq(other) {
       return this.number == other.number;
@@ -14539,8 +14572,8 @@
       return document.createTextNode(this.number);
     }
   };
-  function formatNumber(view2, number3) {
-    return view2.state.facet(lineNumberConfig).formatNumber(number3, view2.state);
+  function formatNumber(view2, number4) {
+    return view2.state.facet(lineNumberConfig).formatNumber(number4, view2.state);
   }
   var lineNumberGutter = /* @__PURE__ */ activeGutters.compute([lineNumberConfig], (state) => ({
     class: "cm-lineNumbers",
@@ -15498,8 +15531,8 @@
       } else {
         let mount2 = MountedTree.get(scan.tree);
         if (mount2 && mount2.overlay && mount2.overlay[0].from <= pos && mount2.overlay[mount2.overlay.length - 1].to >= pos) {
-          let root = new TreeNode(mount2.tree, mount2.overlay[0].from + scan.from, -1, scan);
-          (layers || (layers = [inner])).push(resolveNode(root, pos, side, false));
+          let root2 = new TreeNode(mount2.tree, mount2.overlay[0].from + scan.from, -1, scan);
+          (layers || (layers = [inner])).push(resolveNode(root2, pos, side, false));
         }
       }
     }
@@ -16369,7 +16402,7 @@
   }
   var ruleNodeProp = new NodeProp({
     combine(a, b) {
-      let cur, root, take;
+      let cur, root2, take;
       while (a || b) {
         if (!a || b && a.depth <= b.depth) {
           take = b;
@@ -16384,10 +16417,10 @@
         if (cur)
           cur.next = copy;
         else
-          root = copy;
+          root2 = copy;
         cur = copy;
       }
-      return root;
+      return root2;
     }
   });
   var Rule = class {
@@ -18159,10 +18192,10 @@
   var nonmatchingMark = /* @__PURE__ */ Decoration.mark({ class: "cm-nonmatchingBracket" });
   function defaultRenderMatch(match) {
     let decorations2 = [];
-    let mark = match.matched ? matchingMark : nonmatchingMark;
-    decorations2.push(mark.range(match.start.from, match.start.to));
+    let mark2 = match.matched ? matchingMark : nonmatchingMark;
+    decorations2.push(mark2.range(match.start.from, match.start.to));
     if (match.end)
-      decorations2.push(mark.range(match.end.from, match.end.to));
+      decorations2.push(mark2.range(match.end.from, match.end.to));
     return decorations2;
   }
   function bracketDeco(state) {
@@ -18267,11 +18300,11 @@
       return null;
     let startToken = { from: dir < 0 ? pos - 1 : pos, to: dir > 0 ? pos + 1 : pos };
     let iter = state.doc.iterRange(pos, dir > 0 ? state.doc.length : 0), depth = 0;
-    for (let distance = 0; !iter.next().done && distance <= maxScanDistance; ) {
+    for (let distance2 = 0; !iter.next().done && distance2 <= maxScanDistance; ) {
       let text = iter.value;
       if (dir < 0)
-        distance += text.length;
-      let basePos = pos + distance * dir;
+        distance2 += text.length;
+      let basePos = pos + distance2 * dir;
       for (let pos2 = dir > 0 ? 0 : text.length - 1, end2 = dir > 0 ? text.length : -1; pos2 != end2; pos2 += dir) {
         let found = brackets.indexOf(text[pos2]);
         if (found < 0 || tree.resolveInner(basePos + pos2, 1).type != tokenType)
@@ -18285,7 +18318,7 @@
         }
       }
       if (dir > 0)
-        distance += text.length;
+        distance2 += text.length;
     }
     return iter.done ? { start: startToken, matched: false } : null;
   }
@@ -19769,20 +19802,20 @@
     }
   };
   var LintState = class _LintState {
-    constructor(diagnostics, panel, selected) {
+    constructor(diagnostics, panel, selected3) {
       this.diagnostics = diagnostics;
       this.panel = panel;
-      this.selected = selected;
+      this.selected = selected3;
     }
     static init(diagnostics, panel, state) {
       let diagnosticFilter = state.facet(lintConfig).markerFilter;
       if (diagnosticFilter)
         diagnostics = diagnosticFilter(diagnostics, state);
-      let sorted = diagnostics.slice().sort((a, b) => a.from - b.from || a.to - b.to);
+      let sorted2 = diagnostics.slice().sort((a, b) => a.from - b.from || a.to - b.to);
       let deco = new RangeSetBuilder(), active = [], pos = 0;
       let scan = state.doc.iter(), scanPos = 0, docLen = state.doc.length;
       for (let i2 = 0; ; ) {
-        let next = i2 == sorted.length ? null : sorted[i2];
+        let next = i2 == sorted2.length ? null : sorted2[i2];
         if (!next && !active.length)
           break;
         let from, to;
@@ -19797,8 +19830,8 @@
           active.push(next);
           i2++;
         }
-        while (i2 < sorted.length) {
-          let next2 = sorted[i2];
+        while (i2 < sorted2.length) {
+          let next2 = sorted2[i2];
           if (next2.from == from && (next2.to > next2.from || next2.to == from)) {
             active.push(next2);
             i2++;
@@ -19895,14 +19928,14 @@
     },
     update(value, tr) {
       if (tr.docChanged && value.diagnostics.size) {
-        let mapped = value.diagnostics.map(tr.changes), selected = null, panel = value.panel;
+        let mapped = value.diagnostics.map(tr.changes), selected3 = null, panel = value.panel;
         if (value.selected) {
           let selPos = tr.changes.mapPos(value.selected.from, 1);
-          selected = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
+          selected3 = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
         }
         if (!mapped.size && panel && tr.state.facet(lintConfig).autoPanel)
           panel = null;
-        value = new LintState(mapped, panel, selected);
+        value = new LintState(mapped, panel, selected3);
       }
       for (let effect of tr.effects) {
         if (effect.is(setDiagnosticsEffect)) {
@@ -20145,16 +20178,16 @@
       this.update();
     }
     get selectedIndex() {
-      let selected = this.view.state.field(lintState).selected;
-      if (!selected)
+      let selected3 = this.view.state.field(lintState).selected;
+      if (!selected3)
         return -1;
       for (let i2 = 0; i2 < this.items.length; i2++)
-        if (this.items[i2].diagnostic == selected.diagnostic)
+        if (this.items[i2].diagnostic == selected3.diagnostic)
           return i2;
       return -1;
     }
     update() {
-      let { diagnostics, selected } = this.view.state.field(lintState);
+      let { diagnostics, selected: selected3 } = this.view.state.field(lintState);
       let i2 = 0, needsSync = false, newSelectedItem = null;
       let seen = /* @__PURE__ */ new Set();
       diagnostics.between(0, this.view.state.doc.length, (_start, _end, { spec }) => {
@@ -20179,7 +20212,7 @@
               needsSync = true;
             }
           }
-          if (selected && item.diagnostic == selected.diagnostic) {
+          if (selected3 && item.diagnostic == selected3.diagnostic) {
             if (!item.dom.hasAttribute("aria-selected")) {
               item.dom.setAttribute("aria-selected", "true");
               newSelectedItem = item;
@@ -20518,9 +20551,9 @@
   var lintExtensions = [
     lintState,
     /* @__PURE__ */ EditorView.decorations.compute([lintState], (state) => {
-      let { selected, panel } = state.field(lintState);
-      return !selected || !panel || selected.from == selected.to ? Decoration.none : Decoration.set([
-        activeMark.range(selected.from, selected.to)
+      let { selected: selected3, panel } = state.field(lintState);
+      return !selected3 || !panel || selected3.from == selected3.to ? Decoration.none : Decoration.set([
+        activeMark.range(selected3.from, selected3.to)
       ]);
     }),
     lintHover,
@@ -20830,23 +20863,23 @@
       focus: true,
       submitLabel: state.phrase("go")
     });
-    result.then((form) => {
-      let match = form && /^([+-])?(\d+)?(:\d+)?(%)?$/.exec(form.elements["line"].value);
+    result.then((form2) => {
+      let match = form2 && /^([+-])?(\d+)?(:\d+)?(%)?$/.exec(form2.elements["line"].value);
       if (!match) {
         view2.dispatch({ effects: close });
         return;
       }
       let startLine = state.doc.lineAt(state.selection.main.head);
-      let [, sign, ln, cl, percent] = match;
+      let [, sign2, ln, cl, percent] = match;
       let col = cl ? +cl.slice(1) : 0;
       let line2 = ln ? +ln : startLine.number;
       if (ln && percent) {
         let pc = line2 / 100;
-        if (sign)
-          pc = pc * (sign == "-" ? -1 : 1) + startLine.number / state.doc.lines;
+        if (sign2)
+          pc = pc * (sign2 == "-" ? -1 : 1) + startLine.number / state.doc.lines;
         line2 = Math.round(state.doc.lines * pc);
-      } else if (ln && sign) {
-        line2 = line2 * (sign == "-" ? -1 : 1) + startLine.number;
+      } else if (ln && sign2) {
+        line2 = line2 * (sign2 == "-" ? -1 : 1) + startLine.number;
       }
       let docLine = state.doc.line(Math.max(1, Math.min(state.doc.lines, line2)));
       let selection = EditorSelection.cursor(docLine.from + Math.max(0, Math.min(col, docLine.length)));
@@ -21260,8 +21293,8 @@
         while (i2 < l - 1 && to > ranges[i2 + 1].from - 2 * 250)
           to = ranges[++i2].to;
         query.highlight(view2.state, from, to, (from2, to2) => {
-          let selected = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
-          builder.add(from2, to2, selected ? selectedMatchMark : matchMark);
+          let selected3 = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
+          builder.add(from2, to2, selected3 ? selectedMatchMark : matchMark);
         });
       }
       return builder.finish();
@@ -21902,18 +21935,18 @@
         return [];
       let nextStates = this.p.parser.nextStates(this.state);
       if (nextStates.length > 4 << 1 || this.stack.length >= 120) {
-        let best = [];
+        let best2 = [];
         for (let i2 = 0, s; i2 < nextStates.length; i2 += 2) {
           if ((s = nextStates[i2 + 1]) != this.state && this.p.parser.hasAction(s, next))
-            best.push(nextStates[i2], s);
+            best2.push(nextStates[i2], s);
         }
         if (this.stack.length < 120)
-          for (let i2 = 0; best.length < 4 << 1 && i2 < nextStates.length; i2 += 2) {
+          for (let i2 = 0; best2.length < 4 << 1 && i2 < nextStates.length; i2 += 2) {
             let s = nextStates[i2 + 1];
-            if (!best.some((v, i3) => i3 & 1 && v == s))
-              best.push(nextStates[i2], s);
+            if (!best2.some((v, i3) => i3 & 1 && v == s))
+              best2.push(nextStates[i2], s);
           }
-        nextStates = best;
+        nextStates = best2;
       }
       let result = [];
       for (let i2 = 0; i2 < nextStates.length && result.length < 4; i2 += 2) {
@@ -23390,17 +23423,17 @@
     return data[off] | data[off + 1] << 16;
   }
   function findFinished(stacks) {
-    let best = null;
+    let best2 = null;
     for (let stack of stacks) {
       let stopped = stack.p.stoppedAt;
       if ((stack.pos == stack.p.stream.end || stopped != null && stack.pos > stopped) && stack.p.parser.stateFlag(
         stack.state,
         2
         /* StateFlag.Accepting */
-      ) && (!best || best.score < stack.score))
-        best = stack;
+      ) && (!best2 || best2.score < stack.score))
+        best2 = stack;
     }
-    return best;
+    return best2;
   }
   function getSpecializer(spec) {
     if (spec.external) {
@@ -23581,13 +23614,13 @@
   function hexChar(ch) {
     return ch >= 48 && ch <= 57 || ch >= 97 && ch <= 102 || ch >= 65 && ch <= 70;
   }
-  function readUriChar(input, quoted) {
+  function readUriChar(input, quoted2) {
     if (input.next == 37) {
       input.advance();
       if (hexChar(input.next)) input.advance();
       if (hexChar(input.next)) input.advance();
       return true;
-    } else if (uriChar(input.next) || quoted && input.next == 44) {
+    } else if (uriChar(input.next) || quoted2 && input.next == 44) {
       input.advance();
       return true;
     }
@@ -23869,10 +23902,10 @@
   );
 
   // src/playground/editor.ts
-  function range(doc2, line, column2, length) {
+  function range(doc2, line, column3, length) {
     const there = doc2.line(Math.max(1, Math.min(line, doc2.lines)));
-    if (column2 === null) return [there.from, there.to];
-    const from = Math.min(there.from + column2 - 1, there.to);
+    if (column3 === null) return [there.from, there.to];
+    const from = Math.min(there.from + column3 - 1, there.to);
     const word = () => /^(?:[\p{L}\p{N}_-]+|.)/u.exec(there.text.slice(from - there.from))?.[0].length ?? 0;
     return [from, Math.min(from + (length ?? word()), doc2.length)];
   }
@@ -23882,7 +23915,7 @@
     language = new Compartment();
     spoken = null;
     /** `changed` is told whether the whole text was replaced. */
-    constructor(parent, changed, described3) {
+    constructor(parent, changed2, described3) {
       this.common = [
         lineNumbers(),
         highlightActiveLineGutter(),
@@ -23903,10 +23936,10 @@
         EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source", "aria-describedby": described3, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
-          let whole2 = false;
+          let whole3 = false;
           const { length } = update.startState.doc;
-          update.changes.iterChanges((from, to) => whole2 ||= length > 0 && from === 0 && to === length, true);
-          changed(whole2);
+          update.changes.iterChanges((from, to) => whole3 ||= length > 0 && from === 0 && to === length, true);
+          changed2(whole3);
         })
       ];
       this.view = new EditorView({ parent });
@@ -23994,10 +24027,10 @@
       this.format.hidden = !targets.length;
     }
     /** Without a run there are only the source and the link. */
-    allow(run, targets) {
-      if (targets.length || run) this.offer(targets);
-      this.format.disabled = !run;
-      for (const button2 of this.buttons) button2.disabled = !run && button2.dataset["export"] !== "source";
+    allow(run2, targets) {
+      if (targets.length || run2) this.offer(targets);
+      this.format.disabled = !run2;
+      for (const button2 of this.buttons) button2.disabled = !run2 && button2.dataset["export"] !== "source";
     }
   };
   function download(blob, name2) {
@@ -24013,8 +24046,8 @@
   var MOST = 10;
   var LONGEST = 24;
   var Inputs = class {
-    constructor(changed) {
-      this.changed = changed;
+    constructor(changed2) {
+      this.changed = changed2;
       this.field = el("input", {
         id: "input",
         class: "mono",
@@ -24026,12 +24059,12 @@
         "aria-describedby": "about-input",
         input: () => this.say({ input: this.field.value })
       });
-      const number3 = () => {
+      const number4 = () => {
         const said2 = this.steps.value.trim();
         const { max_steps: _, ...others } = this.chosen.options;
         this.say({ options: /^[1-9]\d*$/.test(said2) ? { ...others, max_steps: Number(said2) } : others });
       };
-      this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number3 });
+      this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number4 });
       this.stepsLabel = el("label", { title: "how many steps a run may take" }, "step limit ", this.steps);
       this.boundary = el(
         "select",
@@ -24076,9 +24109,9 @@
       set(this.field, { "aria-invalid": null });
     }
     /** Show what the server says of it. */
-    answered({ kind, inputs, about_input: about, diagnostics, options }, input) {
+    answered({ kind: kind2, inputs, about_input: about, diagnostics, options }, input) {
       const wrong = diagnostics.some(({ severity }) => severity === "error");
-      this.stepsLabel.hidden = kind === "rasp" || kind === "logic" || kind === "automaton";
+      this.stepsLabel.hidden = kind2 === "rasp" || kind2 === "logic" || kind2 === "automaton";
       if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
       if (this.chosen.input === null && input !== null) this.fill(this.field, input);
       set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });
@@ -24087,8 +24120,8 @@
       if (!inputs.length && wrong) return;
       const now = this.chosen.input ?? input;
       const buttons = inputs.slice(0, MOST).map((each) => {
-        const shown2 = each === "" ? "(empty)" : (each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each).replaceAll(" ", "␣");
-        return el("li", {}, el("button", { type: "button", class: "small mono", title: each, "aria-pressed": String(each === now), click: () => this.say({ input: each }) }, shown2));
+        const shown3 = each === "" ? "(empty)" : (each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each).replaceAll(" ", "␣");
+        return el("li", {}, el("button", { type: "button", class: "small mono", title: each, "aria-pressed": String(each === now), click: () => this.say({ input: each }) }, shown3));
       });
       this.suggestions.replaceChildren(...buttons);
     }
@@ -24160,8 +24193,8 @@
     fill(shipped) {
       this.items = [];
       this.list.replaceChildren(
-        ...GROUPS.flatMap(([kind, title]) => {
-          const members = shipped.filter((source) => source.kind === kind);
+        ...GROUPS.flatMap(([kind2, title]) => {
+          const members = shipped.filter((source) => source.kind === kind2);
           if (!members.length) return [];
           const items = members.map((source) => {
             const button2 = el("button", { type: "button", click: () => this.take(source) }, el("b", {}, source.name), el("span", {}, source.description));
@@ -24232,7 +24265,7 @@
     let text;
     try {
       const signs = atob(hash.slice("#source=".length).replaceAll("-", "+").replaceAll("_", "/"));
-      const packed = Uint8Array.from(signs, (sign) => sign.charCodeAt(0));
+      const packed = Uint8Array.from(signs, (sign2) => sign2.charCodeAt(0));
       const bytes = await bytesOf(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw")));
       text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     } catch (error) {
@@ -24264,7 +24297,7 @@
     };
   }
   async function bytesOf(stream) {
-    const parts = [];
+    const parts3 = [];
     let size = 0;
     const reader = stream.getReader();
     for (; ; ) {
@@ -24275,11 +24308,11 @@
         await reader.cancel();
         throw new RangeError("the link carries more than a source may have");
       }
-      parts.push(value);
+      parts3.push(value);
     }
     const bytes = new Uint8Array(size);
     let at = 0;
-    for (const part of parts) {
+    for (const part of parts3) {
       bytes.set(part, at);
       at += part.length;
     }
@@ -24289,14 +24322,14 @@
   // src/playground/message.ts
   var Message = class {
     element = el("div", { class: "message", role: "status" });
-    show(text, kind = "bad") {
+    show(text, kind2 = "bad") {
       if (this.element.textContent === text) return;
       const close = el("button", { type: "button", class: "small", "aria-label": "Close this message", click: () => this.clear() }, "×");
-      this.element.replaceChildren(el("p", { class: kind }, text), close);
+      this.element.replaceChildren(el("p", { class: kind2 }, text), close);
     }
     /** Take it away; with a kind, only one of that kind. */
-    clear(kind = "") {
-      if (kind === "" || this.element.querySelector(`p.${kind}`)) this.element.replaceChildren();
+    clear(kind2 = "") {
+      if (kind2 === "" || this.element.querySelector(`p.${kind2}`)) this.element.replaceChildren();
     }
   };
 
@@ -24318,14 +24351,14 @@
     said = el("p", { class: "said", role: "status" });
     timer = 0;
     /** Show what was found in a source, and what it was taken for; null: it was not looked at, and why. */
-    show(answered, recognised2 = "") {
-      const found = answered ?? [];
+    show(answered2, recognised2 = "") {
+      const found = answered2 ?? [];
       const errors = found.filter(({ severity }) => severity === "error").length;
       const others = found.length - errors;
-      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered ? "No problems" : "Not checked";
+      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered2 ? "No problems" : "Not checked";
       this.recognised.textContent = recognised2;
       this.element.classList.toggle("none", !found.length);
-      this.element.classList.toggle("unchecked", !answered);
+      this.element.classList.toggle("unchecked", !answered2);
       this.element.classList.toggle("bad", errors > 0);
       this.title.textContent = summary;
       this.list.replaceChildren(...found.map((each) => this.item(each)));
@@ -24339,8 +24372,8 @@
       }, 700);
     }
     item(found) {
-      const { severity, what, remedy, line, column: column2, fixes } = found;
-      const place = line === null ? null : el("span", { class: "place" }, column2 === null ? `line ${line}` : `${line}:${column2}`);
+      const { severity, what, remedy, line, column: column3, fixes } = found;
+      const place = line === null ? null : el("span", { class: "place" }, column3 === null ? `line ${line}` : `${line}:${column3}`);
       const words2 = [el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[severity] ?? "i"), place, el("span", { class: "what" }, what, remedy ? ": " : "", remedy ? el("span", { class: "remedy" }, remedy) : null)];
       const problem = line === null ? el("span", { class: "problem" }, ...words2) : el("button", { type: "button", class: "problem", click: () => this.go(found) }, ...words2);
       const mending = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.mend(fix) }, fix.label));
@@ -24376,16 +24409,364 @@
       this.format.value = format !== null && TITLES.has(format) ? format : "";
     }
   };
-  function recognised({ kind, format }) {
-    if (kind === "logic") return format === "tl" ? "formula of temporal logic" : "B-RASP or S-RASP program";
-    if (kind === null || kind === "rasp") return kind === null ? "" : NOUNS[kind];
-    return `${NOUNS[kind]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
+  function recognised({ kind: kind2, format }) {
+    if (kind2 === "logic") return format === "tl" ? "formula of temporal logic" : "B-RASP or S-RASP program";
+    if (kind2 === null || kind2 === "rasp") return kind2 === null ? "" : NOUNS[kind2];
+    return `${NOUNS[kind2]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
+  }
+
+  // src/live/matrix.ts
+  var LinearMap = class {
+    /** The rows that have entries, in order. */
+    rows;
+    starts;
+    columns;
+    values;
+    constructor(matrix) {
+      const rows = [];
+      const starts = [];
+      matrix.rows.forEach((row, n) => {
+        if (row === rows.at(-1)) return;
+        rows.push(row);
+        starts.push(n);
+      });
+      this.rows = Int32Array.from(rows);
+      this.starts = Int32Array.from([...starts, matrix.rows.length]);
+      this.columns = matrix.columns;
+      this.values = matrix.values;
+    }
+    /** Put (matrix · x)[rows] into `sums`; x: (columns,), sums: (rows that have entries,). */
+    into(sums2, x) {
+      const { rows, starts, columns, values } = this;
+      for (let n = 0; n < rows.length; n++) {
+        let sum2 = 0;
+        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
+        sums2[n] = sum2;
+      }
+    }
+    /** Add matrix · x to `target`, which is not x: x (columns,), target (rows,). */
+    addTo(target, x) {
+      const { rows, starts, columns, values } = this;
+      for (let n = 0; n < rows.length; n++) {
+        let sum2 = 0;
+        for (let k = starts[n]; k < starts[n + 1]; k++) sum2 += values[k] * x[columns[k]];
+        target[rows[n]] += sum2;
+      }
+    }
+  };
+  var ColumnsOf = class {
+    starts;
+    rows;
+    values;
+    constructor(matrix) {
+      const many = matrix.columns.length;
+      this.starts = new Int32Array(matrix.width + 1);
+      for (const column3 of matrix.columns) this.starts[column3 + 1]++;
+      for (let n = 0; n < matrix.width; n++) this.starts[n + 1] += this.starts[n];
+      [this.rows, this.values] = [new Int32Array(many), new Float64Array(many)];
+      const next = this.starts.slice();
+      for (let n = 0; n < many; n++) {
+        const at = next[matrix.columns[n]]++;
+        this.rows[at] = matrix.rows[n];
+        this.values[at] = matrix.values[n];
+      }
+    }
+    get length() {
+      return this.starts.length - 1;
+    }
+    /** Add a column to x. */
+    addTo(x, column3) {
+      const end2 = this.starts[column3 + 1];
+      for (let n = this.starts[column3]; n < end2; n++) x[this.rows[n]] += this.values[n];
+    }
+  };
+  function selected(matrix, rows) {
+    const place = new Map(Array.from(rows, (row, n) => [row, n]));
+    const keep2 = Array.from(matrix.rows.keys()).filter((n) => place.has(matrix.rows[n]));
+    return {
+      height: rows.length,
+      width: matrix.width,
+      rows: Int32Array.from(keep2, (n) => place.get(matrix.rows[n])),
+      columns: Int32Array.from(keep2, (n) => matrix.columns[n]),
+      values: Float64Array.from(keep2, (n) => matrix.values[n])
+    };
+  }
+  function vector(matrix) {
+    const found = new Float64Array(matrix.height);
+    matrix.rows.forEach((row, n) => found[row] = matrix.values[n]);
+    return found;
+  }
+
+  // src/live/refusals.ts
+  var Refused2 = class extends Error {
+    name = "Refused";
+  };
+  function tooLarge(where, position, what) {
+    return new Refused2(`${where}, position ${thousands(position)}: ${what} is too large for float64: use --engine exact, or smaller weights`);
+  }
+  function tooSoft(head, position) {
+    return new Refused2(`${head}, position ${thousands(position)}: its scores are too large for float64: use a higher temperature or a wider dtype`);
+  }
+  function beyondTheTable(position) {
+    return new Refused2(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
+  }
+  function layerCalled(decoder, number4) {
+    return `layer ${number4} (${decoder.layers[number4 - 1].name})`;
+  }
+  function firstInfinite(numbers) {
+    for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n])) return n;
+    return -1;
+  }
+  function counted(number4, noun) {
+    return `${thousands(number4)} ${noun}${number4 === 1 ? "" : "s"}`;
+  }
+  function thousands(number4) {
+    return number4.toLocaleString("en-US");
+  }
+  function quoted(text) {
+    const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
+    let inside = "";
+    for (const sign2 of text) inside += sign2 === "\\" || sign2 === mark2 ? `\\${sign2}` : escaped(sign2);
+    return `${mark2}${inside}${mark2}`;
+  }
+  function visible(text) {
+    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  }
+  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
+  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+  function escaped(sign2) {
+    if (SHORT[sign2]) return SHORT[sign2];
+    if (!UNPRINTABLE.test(sign2)) return sign2;
+    const code2 = sign2.codePointAt(0).toString(16);
+    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
+    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
+  }
+
+  // src/live/attention.ts
+  var MANY = 8;
+  var FIRST_SIZE = 64;
+  var Cache = class {
+    constructor(width) {
+      this.width = width;
+      this.components = new Array(width).fill(null);
+      this.sums = new Float64Array(width);
+    }
+    width;
+    used = 0;
+    size = FIRST_SIZE;
+    /** Of a component that was 0 at every position so far, only this. */
+    zeros = new Float64Array(FIRST_SIZE);
+    components;
+    /** The sum of each component over all positions so far, from the first. */
+    sums;
+    /** Add a vector, (width,), for the next position. */
+    append(vector2) {
+      if (this.used === this.size) this.grow();
+      for (let c = 0; c < this.width; c++) {
+        const value = vector2[c];
+        if (value === 0) continue;
+        (this.components[c] ??= new Float64Array(this.size))[this.used] = value;
+        this.sums[c] += value;
+      }
+      this.used++;
+    }
+    /** Forget all positions. */
+    clear() {
+      this.used = 0;
+      this.components.fill(null);
+      this.sums.fill(0);
+    }
+    /** A component at all positions so far, and zeros after them. */
+    component(c) {
+      return this.components[c] ?? this.zeros;
+    }
+    grow() {
+      const larger = (old) => {
+        const found = new Float64Array(2 * this.size);
+        found.set(old);
+        return found;
+      };
+      this.components.forEach((old, c) => this.components[c] = old && larger(old));
+      this.zeros = new Float64Array(2 * this.size);
+      this.size *= 2;
+    }
+  };
+  function inSight(mask, position, length) {
+    return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
+  }
+  var AttentionHead = class {
+    /** where: what its layer is called; careful: whether a number can get too large. */
+    constructor(head, where, careful) {
+      this.where = where;
+      this.careful = careful;
+      const keys2 = new Set(head.key.rows);
+      const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
+      [this.name, this.mask, this.soft, this.uniform] = [head.name, head.mask, head.soft, both.length === 0];
+      this.query = new LinearMap(selected(head.query, both));
+      this.key = new LinearMap(selected(head.key, both));
+      this.value = new LinearMap(head.value);
+      this.output = new LinearMap(head.output);
+      this.rows = this.output.rows;
+      this.added = new Float64Array(this.rows.length);
+      [this.keys, this.values] = [new Cache(both.length), new Cache(this.value.rows.length)];
+      this.asked = new Float64Array(both.length);
+      this.taken = new Float64Array(Math.max(both.length, this.value.rows.length));
+      this.mean = new Float64Array(this.value.rows.length);
+      this.carried = new Float64Array(head.value.height);
+    }
+    where;
+    careful;
+    /** The rows of the stream that it adds to. */
+    rows;
+    /** What it adds to them, once it has looked. */
+    added;
+    /** Whether all scores are 0 by construction, so that all positions in sight share the attention. */
+    uniform;
+    mask;
+    soft;
+    query;
+    key;
+    value;
+    output;
+    asked;
+    taken;
+    mean;
+    carried;
+    keys;
+    values;
+    name;
+    scores = new Float64Array(FIRST_SIZE);
+    /** Keep the key and the value of the next position; x: (width,) what the head reads there. */
+    take(x) {
+      this.key.into(this.taken, x);
+      this.keys.append(this.taken);
+      this.value.into(this.taken, x);
+      this.values.append(this.taken);
+    }
+    /** Drop the keys and values so far: those of an earlier pass of a loop. */
+    forget() {
+      this.keys.clear();
+      this.values.clear();
+    }
+    /** Attend from `position`, in a sequence of which `length` positions are taken; x: (width,) what the head reads there.
+     *
+     * Sets `added`. Returns where the head looked, null if it is uniform.
+     */
+    look(x, position, length) {
+      const [start, end2] = inSight(this.mask, position, length);
+      let look = null;
+      if (!this.uniform) {
+        this.query.into(this.asked, x);
+        if (this.scores.length < end2 - start) this.scores = new Float64Array(2 * (end2 - start));
+        const scores = this.scores.subarray(0, end2 - start);
+        this.score(scores, start);
+        if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
+        look = best(scores, start);
+        if (this.soft) look.weights = softmax(scores);
+      }
+      if (look?.weights) this.weigh(look.weights, start);
+      else this.average(look && look.attended, start, end2, length);
+      for (let n = 0; n < this.mean.length; n++) this.carried[this.value.rows[n]] = this.mean[n];
+      this.output.into(this.added, this.carried);
+      return look;
+    }
+    /** Put the scores of the positions from `start` on into `scores`: products are added component by component. */
+    score(scores, start) {
+      const used = this.components();
+      const many = scores.length;
+      const [a, b, c] = used.map((n) => this.asked[n]);
+      const [k, l, m] = used.map((n) => this.keys.component(n));
+      switch (used.length) {
+        case 1:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j];
+          return;
+        case 2:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j] + b * l[j];
+          return;
+        default:
+          for (let n = 0, j = start; n < many; n++, j++) scores[n] = a * k[j] + b * l[j] + c * m[j];
+      }
+      for (const component of used.slice(3)) {
+        const [asked, keys2] = [this.asked[component], this.keys.component(component)];
+        for (let n = 0, j = start; n < many; n++, j++) scores[n] += asked * keys2[j];
+      }
+    }
+    /** The components that are not skipped: with finite keys, those that are 0 in a query add 0 to every score. */
+    components() {
+      const all = Array.from(this.asked.keys());
+      if (this.careful || all.length <= MANY) return all;
+      const found = all.filter((n) => this.asked[n] !== 0);
+      return found.length ? found : all.slice(0, 1);
+    }
+    get named() {
+      return `${this.where}, head ${quoted(this.name)}`;
+    }
+    /** Put the sum of the values, each times its weight, into `mean`, from the first position in sight on. */
+    weigh(weights, start) {
+      for (let c = 0; c < this.mean.length; c++) {
+        const component = this.values.component(c);
+        let sum2 = component[start] * weights[0];
+        for (let n = 1; n < weights.length; n++) sum2 += component[start + n] * weights[n];
+        this.mean[c] = sum2;
+      }
+    }
+    /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
+    average(attended, start, end2, length) {
+      const { values, mean: mean2 } = this;
+      const many = attended ? attended.length : end2 - start;
+      const whole3 = start === 0 && end2 === length && many === length;
+      for (let c = 0; c < mean2.length; c++) {
+        const component = values.component(c);
+        let sum2;
+        if (whole3) sum2 = values.sums[c];
+        else if (attended) {
+          sum2 = component[attended[0]];
+          for (let n = 1; n < many; n++) sum2 += component[attended[n]];
+        } else {
+          sum2 = component[start];
+          for (let j = start + 1; j < end2; j++) sum2 += component[j];
+        }
+        mean2[c] = sum2 / many;
+      }
+    }
+  };
+  function best(scores, start) {
+    let first = 0;
+    let count2 = 1;
+    let runner = -1;
+    let most = scores[0];
+    let second = -Infinity;
+    for (let n = 1; n < scores.length; n++) {
+      const score = scores[n];
+      if (score > most) {
+        second = most;
+        runner = first;
+        most = score;
+        first = n;
+        count2 = 1;
+      } else if (score === most) count2++;
+      else if (score > second) {
+        second = score;
+        runner = n;
+      }
+    }
+    const attended = new Int32Array(count2);
+    for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start + n;
+    return { scores, attended, runner: runner < 0 ? -1 : start + runner, weights: null };
+  }
+  function softmax(scores) {
+    let most = -Infinity;
+    for (const score of scores) if (score > most) most = score;
+    const powers = scores.map((score) => Math.exp(score - most));
+    let sum2 = 0;
+    for (const power2 of powers) sum2 += power2;
+    return powers.map((power2) => power2 / sum2);
   }
 
   // src/data.ts
   var DUE = 0.8;
   async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(text.trim()), (sign2) => sign2.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const buffer = await new Response(stream).arrayBuffer();
     return (place) => column(buffer, place);
@@ -24435,23 +24816,23 @@
     answer(i2) {
       return this.text(this.answered, i2) ?? "⊥";
     }
-    number(column2, i2) {
-      return this.columns.get(column2).values[i2];
+    number(column3, i2) {
+      return this.columns.get(column3).values[i2];
     }
-    text(column2, i2) {
-      const n = this.columns.get(column2).values[i2];
+    text(column3, i2) {
+      const n = this.columns.get(column3).values[i2];
       return n === 0 ? null : this.texts[n - 1];
     }
     /** A cell as the table writes it. */
-    cell(column2, i2) {
-      const { number: number3, signed } = this.columns.get(column2).heading;
-      if (!number3) return this.text(column2, i2) ?? "⊥";
-      const value = this.number(column2, i2);
+    cell(column3, i2) {
+      const { number: number4, signed } = this.columns.get(column3).heading;
+      if (!number4) return this.text(column3, i2) ?? "⊥";
+      const value = this.number(column3, i2);
       return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
     }
     /** The length of the longest text in a column. */
-    widest(column2) {
-      const { heading: heading2, values } = this.columns.get(column2);
+    widest(column3) {
+      const { heading: heading2, values } = this.columns.get(column3);
       if (heading2.number) {
         let longest2 = 2;
         for (const value of values) longest2 = Math.max(longest2, String(value).length);
@@ -24478,16 +24859,19 @@
           ])
         )
       );
-      this.weights = spec.layers.map((layer2) => textAt(buffers, layer2.weights));
+      this.steps = spec.steps.length;
+      this.weights = spec.layers.map((layer2) => layer2.weights && textAt(buffers, layer2.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name2, place]) => [name2, buffers(place)]));
-      this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, buffers)));
+      this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, spec.count, buffers)));
     }
     spec;
     rows;
     expected;
+    /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+    steps;
     stages;
     seen;
-    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    /** The weights of each layer, as `tm2tfr.listing` writes them; null where the page has the weights themselves. */
     weights;
     unspecified;
     get count() {
@@ -24505,192 +24889,162 @@
     ends(i2) {
       return this.spec.stop.includes(this.rows.answer(i2)) || !this.spec.stop.length && this.spec.T !== null && i2 === this.count - 1;
     }
-    look(layer2, head, i2) {
-      return this.seen[layer2][head](i2);
+    /** Where a head of the layer of a step looks from position i. */
+    look(step, head, i2) {
+      const [layer2, pass] = this.spec.steps[step];
+      return this.seen[layer2][head](i2, pass);
+    }
+    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+    attention(step, head, i2) {
+      const { uniform, sight, count: count2, sharers } = this.look(step, head, i2);
+      const weights = new Float64Array(this.count);
+      if (uniform) weights.fill(1 / count2, ...sight);
+      else for (const j of sharers) weights[j] = 1 / count2;
+      return weights;
+    }
+    /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+    layerOf(step) {
+      return step < 0 ? -1 : this.spec.steps[step]?.[0] ?? this.spec.layers.length;
+    }
+    /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+    stepsWith(chosen) {
+      const { steps, loops, layers } = this.spec;
+      const [layer2, pass] = steps[chosen] ?? [-1, 0];
+      const loop = loops.find(([first, last2]) => first <= layer2 && layer2 <= last2) ?? [0, -1];
+      return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+    }
+    /** The number of passes that a layer ran in; 0: no loop runs it. */
+    passes(layer2) {
+      return this.spec.steps.findLast(([each]) => each === layer2)?.[1] ?? 0;
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
-    wrong(column2, i2) {
-      if (!this.spec.divergence || this.free(column2, i2)) return void 0;
-      if (i2 >= this.spec.checked) return column2 === this.spec.columns[0].name ? "⊥" : void 0;
-      const due = this.expected.cell(column2, i2);
-      return due === this.rows.cell(column2, i2) ? void 0 : due;
+    wrong(column3, i2) {
+      if (!this.spec.divergence || this.free(column3, i2)) return void 0;
+      if (i2 >= this.spec.checked) return column3 === this.spec.columns[0].name ? "⊥" : void 0;
+      const due = this.expected.cell(column3, i2);
+      return due === this.rows.cell(column3, i2) ? void 0 : due;
     }
     /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
-    widest(column2) {
-      let longest = this.rows.widest(column2);
+    widest(column3) {
+      let longest = this.rows.widest(column3);
       for (let i2 = this.spec.divergence?.position ?? this.count; i2 < this.count; i2++) {
-        const due = this.wrong(column2, i2);
+        const due = this.wrong(column3, i2);
         if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
       }
       return longest;
     }
     /** Whether a cell was compared with anything. */
-    compared(column2, i2) {
-      return i2 < this.spec.checked && !this.free(column2, i2);
+    compared(column3, i2) {
+      return i2 < this.spec.checked && !this.free(column3, i2);
     }
     /** Whether the reference says nothing of a cell. */
-    free(column2, i2) {
-      return Boolean(this.unspecified.get(column2)?.[i2]);
+    free(column3, i2) {
+      return Boolean(this.unspecified.get(column3)?.[i2]);
     }
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i2) {
       const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
-        const column2 = this.stages[s].get(n);
-        if (!column2) continue;
-        const number3 = column2.values[i2];
-        if (!subspace.labels) return { number: number3, coordinates: [number3] };
-        const coordinates = column2.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
-        return { number: number3, coordinates };
+      for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
+        const column3 = this.stages[s].get(n);
+        if (!column3) continue;
+        const number4 = column3.values[i2];
+        if (!subspace.labels) return { number: number4, coordinates: [number4] };
+        const coordinates = column3.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number4 ? 1 : 0);
+        return { number: number4, coordinates };
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
     }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer2, i2) {
-      const after = this.value(n, 2 * layer2 + 2, i2).coordinates;
-      if (layer2 < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer2, i2).coordinates;
+    /** Whether a step (-1: the embedding) changed subspace n at position i. */
+    changed(n, step, i2) {
+      if (step >= this.steps) return false;
+      const after = this.value(n, 2 * step + 2, i2).coordinates;
+      if (step < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * step, i2).coordinates;
       return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i2) => ({ uniform: true, winner: 0, count: i2 + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name2) => buffers(head.seen[name2])
-    );
-    return (i2) => ({
-      uniform: i2 > 0 && count2[i2] === i2 + 1,
-      winner: winner[i2],
-      count: count2[i2],
-      score: score[i2],
-      runner: runner[i2],
-      runnerScore: runnerScore[i2],
-      sharers: head.sharers?.[i2] ?? [winner[i2]]
-    });
+  function looks({ mask, seen, sharers }, positions, buffers) {
+    const sight = (i2) => inSight(mask, i2, positions);
+    if (!seen) {
+      return (i2) => {
+        const [start, end2] = sight(i2);
+        return { uniform: true, sight: [start, end2], winner: start, count: end2 - start, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      };
+    }
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name2) => buffers(seen[name2]));
+    return (i2, pass) => {
+      const n = Math.max(0, pass - 1) * positions + i2;
+      const [start, end2] = sight(i2);
+      return {
+        uniform: count2[n] > 1 && count2[n] === end2 - start,
+        sight: [start, end2],
+        winner: winner[n],
+        count: count2[n],
+        score: score[n],
+        runner: runner[n],
+        runnerScore: runnerScore[n],
+        sharers: sharers?.[n] ?? [winner[n]]
+      };
+    };
   }
 
-  // src/bits.ts
-  var MOST2 = 120;
-  var FEW = 40;
-  var MOST_OUTPUTS = 64;
-  var BitsPanel = class {
-    constructor(bits, store) {
-      this.bits = bits;
-      this.store = store;
-      [this.circuit, this.run] = [bits.circuit, bits.run];
-      this.heads = this.run.spec.layers.flatMap((layer2, l) => layer2.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
-      const { inputs } = this.circuit.spec;
-      this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
-      this.element = el(
-        "section",
-        { class: "panel bits-panel", "aria-label": "The bits" },
-        el("h2", {}, "The bits ", el("span", { class: "check" }, `${count(inputs, "input")}, then ${count(this.circuit.size - inputs, "gate")}`)),
-        this.cells,
-        this.more,
-        this.story,
-        this.outputs,
-        this.result
-      );
-    }
-    bits;
-    store;
-    element;
-    circuit;
-    run;
-    cells = el("ol", { class: "bits" });
-    more = el("p", { class: "meaning" });
-    story = el("p", { class: "story", "aria-live": "polite" });
-    outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
-    result = el("p", { class: "result" });
-    heads;
-    /** It has nothing to measure: its lines break where they have to. */
-    measure() {
-    }
-    draw(position, playing) {
-      const { run } = this;
-      set(this.story, { "aria-live": playing ? "off" : "polite" });
-      const i2 = Math.min(position, run.count - 1);
-      this.drawBits(i2);
-      this.story.replaceChildren(...this.happens(i2));
-      this.drawOutputs(i2);
-      this.result.textContent = i2 === run.count - 1 ? this.ending() : "";
-    }
-    drawBits(i2) {
-      const { circuit } = this;
-      const quarter = MOST2 / 4;
-      const first = Math.max(0, Math.min(quarter * (Math.floor((i2 + 1) / quarter) - 2), circuit.size - MOST2));
-      const last2 = Math.min(circuit.size, first + MOST2);
-      const looks2 = this.heads.map(({ layer: layer2, head }) => this.run.look(layer2, head, i2));
-      const focused = this.cells.contains(document.activeElement);
-      this.cells.replaceChildren(...Array.from({ length: last2 - first }, (_, n) => this.cell(first + n, i2, looks2)));
-      if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
-      this.more.hidden = last2 - first === circuit.size;
-      this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
-    }
-    cell(net, i2, looks2) {
-      const { bits, circuit, store } = this;
-      const bit = bits.known(net, i2);
-      const wrong = bit !== null && net <= i2 + 1 ? bits.wrong(net) : void 0;
-      const state = net === i2 ? "now" : net === circuit.answered(i2) ? "answered" : net > i2 ? "unread" : "";
-      const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
-      const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
-      const seen = this.heads.flatMap(({ label }, n) => {
-        const look = looks2[n];
-        return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label, title: `head ${label} looks here` }, label)] : [];
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry2 = 0;
+    const next = (height, across) => {
+      const end2 = entry2 + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
+      entry2 = end2;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions === null ? null : next(width, positions);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given2) => given2 && { gain: next(width, 1), bias: next(width, 1), epsilon: given2.epsilon };
+    const norms = spec.layers.map((layer2) => ({ attentionNorm: norm(layer2.attention_norm), feedForwardNorm: norm(layer2.feed_forward_norm) }));
+    const last2 = norm(spec.norm);
+    const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
+      const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name3, mask, soft: false, query, key, value, output: next(width, values2) };
       });
-      const button2 = el(
-        "button",
-        {
-          type: "button",
-          class: ["bit mono", circuit.isInput(net) ? "input" : "gate", outputs ? "output" : "", state, wrong === void 0 ? "" : "bad"].filter(Boolean).join(" "),
-          "data-net": net,
-          "aria-current": net === i2 ? "step" : null,
-          "aria-label": said2,
-          title: said2,
-          click: () => store.set({ i: circuit.isInput(net) ? net : net - 1, playing: false })
-        },
-        bit ?? "·"
-      );
-      return el("li", {}, button2, ...seen);
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name: name2, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last3, times: times4, until }) => ({ first, last: last3, times: times4, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    if (spec.none !== void 0) throw new Error(spec.none);
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name: name2, labels }) => labels?.map((label) => `${name2}[${label}]`) ?? [name2]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name: name2, labels }) => labels === null ? [name2] : labels.map((label) => `${name2}[${label}]`));
+  }
+  function sums(steps, start, end2) {
+    const found = new Int32Array(end2 - start);
+    let sum2 = 0;
+    for (let n = start; n < end2; n++) {
+      sum2 += steps[n];
+      found[n - start] = sum2;
     }
-    /** What happens at a position, in a sentence or two. */
-    happens(i2) {
-      const { bits, circuit, run } = this;
-      const token3 = (text) => el("b", { class: "mono" }, text);
-      const answer = run.rows.answer(i2);
-      const gate = circuit.answered(i2);
-      const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run.rows.fed(i2)), ". "];
-      if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
-      const operands = circuit.operands(gate);
-      const values = operands.map((operand) => bits.at(operand, i2) ?? "?").join(", ");
-      const due = bits.computed(gate, i2);
-      const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
-      if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run.ends(i2) ? ", which ends the run." : "."];
-      return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run.ends(i2) ? ", which ends the run." : "."];
-    }
-    drawOutputs(i2) {
-      const { circuit, bits } = this;
-      const { outputs } = circuit.spec;
-      const shown2 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
-        const bit = bits.at(net, i2);
-        const wrong = bit === null ? void 0 : bits.wrong(net);
-        const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
-        return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name2 }, `${name2} = `, el("b", { class: "mono" }, bit ?? "·"), says);
-      });
-      const rest = outputs.length - shown2.length;
-      this.outputs.replaceChildren(...shown2, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
-    }
-    /** What came out, at the end. */
-    ending() {
-      const { T, agrees, result, reference, divergence } = this.run.spec;
-      if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
-      if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
-      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
-      if (agrees === null || !result) return "This run has ended.";
-      return `The result: ${result}, as the ${reference} says.`;
-    }
-  };
+    return found;
+  }
 
   // src/circuit.ts
   var Circuit = class {
@@ -24745,9 +25099,9 @@
     }
   };
   var Bits = class {
-    constructor(circuit, run) {
+    constructor(circuit, run2) {
       this.circuit = circuit;
-      this.run = run;
+      this.run = run2;
     }
     circuit;
     run;
@@ -24763,14 +25117,1881 @@
     /** What the bit of a net should be, if the check found that it is something else. */
     wrong(net) {
       const { columns } = this.run.spec;
-      const [column2, i2] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
-      return i2 < this.run.count ? this.run.wrong(column2.name, i2) : void 0;
+      const [column3, i2] = this.circuit.isInput(net) ? [columns[0], net] : [columns.at(-1), net - 1];
+      return i2 < this.run.count ? this.run.wrong(column3.name, i2) : void 0;
     }
     /** What a gate makes of the bits that its operands have at position i; null if one has none. */
     computed(net, i2) {
-      const bits = this.circuit.operands(net).map((operand) => this.at(operand, i2));
-      if (bits.some((bit) => bit !== "0" && bit !== "1")) return null;
-      return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
+      const bits2 = this.circuit.operands(net).map((operand) => this.at(operand, i2));
+      if (bits2.some((bit) => bit !== "0" && bit !== "1")) return null;
+      return this.circuit.table(net)[bits2.reduce((index, bit) => 2 * index + Number(bit), 0)];
+    }
+  };
+
+  // src/live/truth/atoms.ts
+  var Fraction = class {
+    over;
+    under;
+    constructor(over, under = 1n) {
+      const common = under === 1n ? 1n : gcd(over < 0n ? -over : over, under < 0n ? -under : under) * (under < 0n ? -1n : 1n);
+      [this.over, this.under] = [over / common, under / common];
+    }
+  };
+  var ValueRefused = class extends Error {
+    name = "ValueRefused";
+  };
+  var MOST_BITS = 1 << 16;
+  var MOST_LETTERS = 1 << 20;
+  function atomOf(spec) {
+    if (typeof spec === "number") return BigInt(spec);
+    if (typeof spec !== "object") return spec;
+    return "whole" in spec ? BigInt(spec.whole) : new Fraction(BigInt(spec.over[0]), BigInt(spec.over[1]));
+  }
+  function gcd(a, b) {
+    while (b) [a, b] = [b, a % b];
+    return a || 1n;
+  }
+  function shownAtom(value) {
+    if (typeof value === "string") return value;
+    if (typeof value === "boolean") return value ? "T" : "F";
+    if (typeof value === "bigint") return String(value);
+    return value.under === 1n ? String(value.over) : `${value.over}/${value.under}`;
+  }
+  function shownValue(value, numeric) {
+    return numeric && typeof value === "boolean" ? String(Number(value)) : shownAtom(value);
+  }
+  function shown2(value) {
+    if (typeof value === "string") return `"${value}"`;
+    if (typeof value === "boolean") return value ? "True" : "False";
+    if (typeof value === "bigint") return String(value);
+    if (value.under === 1n) return `${value.over}.0`;
+    let [digits2, rest] = [0, value.under];
+    while ([0n, 2n, 4n, 5n, 6n, 8n].includes(rest % 10n) && rest > 1n && digits2 < 60) {
+      rest /= gcd(rest, 10n);
+      digits2++;
+    }
+    if (rest !== 1n) return shownAtom(value);
+    const size = value.over < 0n ? -value.over : value.over;
+    const decimal = String(size * 10n ** BigInt(digits2) / value.under).padStart(digits2 + 1, "0");
+    return `${value.over < 0n ? "-" : ""}${decimal.slice(0, -digits2)}.${decimal.slice(-digits2)}`;
+  }
+  function kind(value) {
+    if (typeof value === "string") return "text";
+    if (typeof value === "boolean") return "truth value";
+    return typeof value === "bigint" ? "whole number" : "float";
+  }
+  function refused(word, ...values) {
+    return new ValueRefused(`'${word}' cannot be applied to ${values.map((v) => `the ${kind(v)} ${shown2(v)}`).join(" and ")}`);
+  }
+  function whole2(value) {
+    return typeof value === "boolean" ? BigInt(value) : value;
+  }
+  function fraction(value) {
+    return value instanceof Fraction ? value : new Fraction(whole2(value));
+  }
+  function exactly(a, b, wholes, fractions) {
+    if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
+    return wholes(whole2(a), whole2(b));
+  }
+  function two(sign2, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign2, a, b);
+    return [a, b];
+  }
+  function floored(a, b) {
+    const quotient = a / b;
+    return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient;
+  }
+  function floorOf(a, b) {
+    return floored(a.over * b.under, a.under * b.over);
+  }
+  function isZero(value) {
+    return value instanceof Fraction ? value.over === 0n : !value;
+  }
+  function bits(number4) {
+    const size = number4 < 0n ? -number4 : number4;
+    return size ? size.toString(2).length : 0;
+  }
+  function bounded(value) {
+    const { over, under } = fraction(value);
+    if (bits(over) + bits(under) > MOST_BITS) throw tooManyDigits();
+    return value;
+  }
+  function tooManyDigits() {
+    return new ValueRefused(`the number has more than ${thousands(MOST_BITS)} binary digits`);
+  }
+  function tooLong() {
+    return new ValueRefused(`the text has more than ${thousands(MOST_LETTERS)} characters`);
+  }
+  function letters(text) {
+    let count2 = 0;
+    for (const _ of text) count2++;
+    return count2;
+  }
+  function mean(values) {
+    let sum2 = 0n;
+    for (const value of values) sum2 = plus(sum2, value);
+    const { over, under } = fraction(sum2);
+    return new Fraction(over, under * BigInt(values.length));
+  }
+  function plus(a, b) {
+    return exactly(a, b, (x, y) => x + y, (x, y) => new Fraction(x.over * y.under + y.over * x.under, x.under * y.under));
+  }
+  function times(a, b) {
+    return exactly(a, b, (x, y) => x * y, (x, y) => new Fraction(x.over * y.over, x.under * y.under));
+  }
+  function negated(a) {
+    return a instanceof Fraction ? new Fraction(-a.over, a.under) : -whole2(a);
+  }
+  function power(a, b) {
+    const [base2, exponent] = two("^", a, b).map(fraction);
+    if (base2.over === 0n && exponent.over < 0n) throw new ValueRefused("division by zero: a power of 0 with a negative exponent");
+    const size = Math.max(bits(base2.over), bits(base2.under));
+    if (size > 1 && BigInt(size) * absolute(exponent.over) > BigInt(MOST_BITS) * exponent.under) throw tooManyDigits();
+    if (exponent.under === 1n) {
+      const made = raised(base2, exponent.over);
+      return a instanceof Fraction || b instanceof Fraction || exponent.over < 0n ? made : made.over;
+    }
+    if (base2.over < 0n) throw new ValueRefused(`${shown2(a)} ^ ${shown2(b)} is not a real number`);
+    const [over, under] = [root(base2.over, exponent.under), root(base2.under, exponent.under)];
+    if (over === null || under === null) throw new ValueRefused(`${shown2(a)} ^ ${shown2(b)} is irrational, and values are exact`);
+    return raised(new Fraction(over, under || 1n), exponent.over);
+  }
+  function raised({ over, under }, exponent) {
+    if (exponent >= 0n) return new Fraction(rise(over, exponent), rise(under, exponent));
+    return new Fraction(rise(under, -exponent), rise(over, -exponent));
+  }
+  function rise(base2, exponent) {
+    if (base2 === 0n || base2 === 1n) return exponent === 0n ? 1n : base2;
+    return base2 === -1n ? exponent % 2n ? -1n : 1n : base2 ** exponent;
+  }
+  function absolute(number4) {
+    return number4 < 0n ? -number4 : number4;
+  }
+  function root(number4, degree) {
+    if (number4 < 2n) return number4;
+    if (degree >= BigInt(bits(number4))) return null;
+    let [low, high] = [0n, 1n << BigInt(bits(number4)) / degree + 1n];
+    while (low < high) {
+      const middle = (low + high) / 2n;
+      if (middle ** degree < number4) low = middle + 1n;
+      else high = middle;
+    }
+    return low ** degree === number4 ? low : null;
+  }
+  function rounded(a) {
+    if (!(a instanceof Fraction)) return whole2(a);
+    const below = floored(a.over, a.under);
+    const twice = 2n * (a.over - below * a.under);
+    if (twice === a.under) return below % 2n === 0n ? below : below + 1n;
+    return twice < a.under ? below : below + 1n;
+  }
+  function nearest(value) {
+    if (!(value instanceof Fraction)) return Number(whole2(value));
+    const { under } = value;
+    const over = absolute(value.over);
+    if (!over) return 0;
+    const shift2 = BigInt(Math.max(0, 66 - bits(over) + bits(under)));
+    const scaled = over << shift2;
+    const quotient = scaled / under;
+    const sticky = scaled % under ? quotient | 1n : quotient;
+    const size = shift2 > 1000n ? tiny(sticky, shift2) : Number(sticky) / 2 ** Number(shift2);
+    return value.over < 0n ? -size : size;
+  }
+  function tiny(number4, shift2) {
+    const spare = BigInt(Math.max(0, Number(shift2) - 1074));
+    const kept2 = number4 >> spare;
+    const half = spare ? number4 >> spare - 1n & 1n : 0n;
+    const rest = spare > 1n ? number4 & (1n << spare - 1n) - 1n : 0n;
+    const up = half && (rest || kept2 & 1n) ? 1n : 0n;
+    const fits = bits(number4) - Number(shift2) > -1022;
+    if (fits) return Number(number4) / 2 ** 1e3 / 2 ** (Number(shift2) - 1e3);
+    return Number(kept2 + up) * 2 ** -1074;
+  }
+  function equal(a, b) {
+    if (typeof a === "string" || typeof b === "string") return a === b;
+    const [x, y] = [fraction(a), fraction(b)];
+    return x.over === y.over && x.under === y.under;
+  }
+  function keyOf(value) {
+    if (typeof value === "string") return `"${value}`;
+    const { over, under } = fraction(value);
+    return `${over}/${under}`;
+  }
+  function order(a, b) {
+    if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
+    const [x, y] = [fraction(a), fraction(b)];
+    const difference = x.over * y.under - y.over * x.under;
+    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+  }
+  function byCodePoint(a, b) {
+    const [x, y] = [[...a], [...b]];
+    for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
+    return x.length - y.length;
+  }
+  function compare2(sign2, holds) {
+    return (a, b) => {
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign2, a, b);
+      return holds(order(a, b));
+    };
+  }
+  function truthy(value) {
+    return typeof value === "string" ? value !== "" : !isZero(value);
+  }
+  function number3(word, of) {
+    return (a) => {
+      if (typeof a === "string") throw refused(word, a);
+      return of(a);
+    };
+  }
+  var UNARY = {
+    not: (a) => !truthy(a),
+    neg: number3("-", negated),
+    pos: number3("+", (a) => a instanceof Fraction ? a : whole2(a)),
+    round: number3("round", rounded),
+    indicator: (a) => truthy(a) ? 1n : 0n
+  };
+  var BINARY = {
+    "+": (a, b) => {
+      if (typeof a === "string" && typeof b === "string") {
+        if (letters(a) + letters(b) > MOST_LETTERS) throw tooLong();
+        return a + b;
+      }
+      return plus(...two("+", a, b));
+    },
+    "-": (a, b) => {
+      const [x, y] = two("-", a, b);
+      return plus(x, negated(y));
+    },
+    "*": (a, b) => {
+      const [text, count2] = typeof a === "string" ? [a, b] : [b, a];
+      if (typeof text !== "string") return bounded(times(...two("*", a, b)));
+      if (typeof count2 === "string" || count2 instanceof Fraction) throw refused("*", a, b);
+      const many = whole2(count2) < 0n ? 0n : whole2(count2);
+      if (BigInt(letters(text)) * many > BigInt(MOST_LETTERS)) throw tooLong();
+      return text ? text.repeat(Number(many)) : "";
+    },
+    "/": (a, b) => {
+      const [x, y] = two("/", a, b).map(fraction);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return new Fraction(x.over * y.under, x.under * y.over);
+    },
+    "//": (a, b) => {
+      const [x, y] = two("//", a, b);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return exactly(x, y, floored, (p, q) => new Fraction(floorOf(p, q)));
+    },
+    "%": (a, b) => {
+      const [x, y] = two("%", a, b);
+      if (isZero(y)) throw new ValueRefused("remainder of a division by zero");
+      return exactly(
+        x,
+        y,
+        (p, q) => p - q * floored(p, q),
+        (p, q) => fraction(plus(p, negated(times(q, floorOf(p, q)))))
+      );
+    },
+    "^": power,
+    "==": equal,
+    "<": compare2("<", (order2) => order2 < 0),
+    "<=": compare2("<=", (order2) => order2 <= 0),
+    ">": compare2(">", (order2) => order2 > 0),
+    ">=": compare2(">=", (order2) => order2 >= 0),
+    and: (a, b) => truthy(a) && truthy(b),
+    or: (a, b) => truthy(a) || truthy(b)
+  };
+  var RELATIONS = { ...BINARY, "!=": (a, b) => !equal(a, b) };
+  function oneType(values) {
+    return values.every((value) => typeof value === "string" === (typeof values[0] === "string"));
+  }
+  function averaged(values) {
+    return !values.some((value) => typeof value === "string") && !values.every((value) => typeof value === "boolean");
+  }
+
+  // src/live/truth/logic.ts
+  var RELATIONS2 = {
+    "<=": (left, right) => left <= right,
+    "<": (left, right) => left < right,
+    ">=": (left, right) => left >= right,
+    ">": (left, right) => left > right,
+    "==": (left, right) => left === right,
+    "!=": (left, right) => left !== right
+  };
+  var IN_SIGHT = {
+    "<=": (j, i2) => j <= i2,
+    "<": (j, i2) => j < i2,
+    ">=": (j, i2) => j >= i2,
+    ">": (j, i2) => j > i2,
+    any: () => true
+  };
+  function evaluatedLogic({ nodes, alphabet }, letters2) {
+    const n = letters2.length;
+    if (!n) throw new Refused2("the word is empty: formulas and programs are defined on at least one token");
+    const values = [];
+    const at = (node, i2) => values[node][i2 - 1];
+    const positions = letters2.map((_, k) => k + 1);
+    const selected3 = [];
+    nodes.forEach((node, number4) => {
+      const matrix = node.operator === "retrieve" ? positions.map((i2) => positions.map((j) => IN_SIGHT[node.sight](j, i2) && selects(node.score, at, i2, j))) : null;
+      selected3.push(matrix);
+      values[number4] = positions.map((i2) => node.operator === "input" ? alphabet[letters2[i2 - 1]] : matrix ? retrieved(node, at, i2, matrix[i2 - 1]) : defined(node, at, i2, n));
+    });
+    return { values, selected: selected3 };
+  }
+  function selects(score, at, i2, j) {
+    if ("key" in score) return Boolean(at(score.key, j));
+    if ("query" in score) return Boolean(at(score.query, i2));
+    if ("equal" in score) return at(score.equal[0], j) === at(score.equal[1], i2);
+    if ("all" in score) return score.all.every((part) => selects(part, at, i2, j));
+    if ("any" in score) return score.any.some((part) => selects(part, at, i2, j));
+    return !selects(score.not, at, i2, j);
+  }
+  function retrieved({ choice, values, default: otherwise }, at, i2, row) {
+    const j = (choice === "latest" ? row.lastIndexOf(true) : row.indexOf(true)) + 1;
+    return j ? at(values, j) : at(otherwise, i2);
+  }
+  function defined(node, at, i2, n) {
+    const [first, second, third] = node.arguments;
+    const count2 = (from, to) => between(from, to).filter((j) => at(first, j)).length;
+    switch (node.operator) {
+      case "place":
+        return BigInt(i2);
+      case "text":
+      case "always":
+        return node.value;
+      case "choose":
+        return at(first, i2) ? at(second, i2) : at(third, i2);
+      case "one of":
+        return node.values.includes(at(first, i2));
+      case "same":
+        return at(first, i2) === at(second, i2);
+      case "not":
+        return !at(first, i2);
+      case "and":
+        return node.arguments.every((part) => at(part, i2));
+      case "or":
+        return node.arguments.some((part) => at(part, i2));
+      case "previous":
+        return i2 > 1 && Boolean(at(first, i2 - 1));
+      case "next":
+        return i2 < n && Boolean(at(first, i2 + 1));
+      case "since":
+        return between(1, i2).some((j) => at(second, j) && between(j, i2).every((k) => at(first, k)));
+      case "until":
+        return between(i2, n).some((j) => at(second, j) && between(i2, j).every((k) => at(first, k)));
+      case "count left":
+        return BigInt(count2(1, i2));
+      case "count right":
+        return BigInt(count2(i2, n));
+      case "comparison":
+        return RELATIONS2[node.relation](at(first, i2), at(second, i2));
+      case "predicate":
+        return satisfied(node, at(first, i2));
+      case "sum":
+        return node.arguments.reduce((sum2, term, k) => sum2 + atomOf(node.factors[k]) * BigInt(at(term, i2)), atomOf(node.constant));
+      default:
+        throw new Error(`${node.operator} is not a node of a formula`);
+    }
+  }
+  function satisfied({ predicate, modulus, remainder }, t2) {
+    if (predicate === "mod") return (t2 % BigInt(modulus) + BigInt(modulus)) % BigInt(modulus) === BigInt(remainder);
+    if (predicate === "power of 2") return t2 > 0n && (t2 & t2 - 1n) === 0n;
+    if (predicate === "square") {
+      for (let d = 0n; d * d <= t2; d++) if (d * d === t2) return true;
+      return false;
+    }
+    for (let d = 2n; d < t2; d++) if (t2 % d === 0n) return false;
+    return t2 >= 2n;
+  }
+  function between(from, to) {
+    return Array.from({ length: Math.max(0, to - from + 1) }, (_, k) => from + k);
+  }
+
+  // src/live/truth/rasp.ts
+  var MOST_PASSES = 1e4;
+  var Undefined = class extends Refused2 {
+  };
+  var Missing = class extends Error {
+  };
+  function interpreted({ nodes, tokens }, letters2, passes) {
+    if (!letters2.length) throw new Refused2("the input is empty: RASP programs are defined on at least one token");
+    const steps = nodes.map(stepOf);
+    const done = [];
+    const undefinedAt = (n, why) => {
+      const { at, variable } = nodes[n];
+      const position = failing(steps[n], nodes[n], done, letters2);
+      const place = at ? `line ${at[0]}, column ${at[1]}: ` : "";
+      const there = position === null ? "" : ` at position ${position}`;
+      const named = variable ? `${quoted(variable)} is undefined` : "a value is undefined";
+      const input = quoted(shownWord(letters2.map((letter) => atomOf(tokens[letter]))));
+      return new Undefined(`${place}${named} on the input ${input}${there}: ${why}: use another input, or define the value there`);
+    };
+    const made = (n, words2 = "") => {
+      const node = nodes[n];
+      try {
+        done[n] = node.operator === "repeat" ? repeated(n, node) : steps[n](done, letters2);
+      } catch (error) {
+        if (error instanceof ValueRefused) throw undefinedAt(n, words2 + error.message);
+        throw error;
+      }
+    };
+    const repeated = (n, { states, nexts, times: times4, until, again }) => {
+      const seen = /* @__PURE__ */ new Set();
+      let number4 = 1;
+      while (number4 !== passes.get(n) && number4 !== times4 && !ends(until === null ? null : done[until])) {
+        const handed = nexts.map((next) => done[next]);
+        const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
+        if (times4 === null && (seen.has(key) || number4 === MOST_PASSES)) {
+          const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES)} passes are made`;
+          throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
+        }
+        seen.add(key);
+        states.forEach((state, k) => done[state] = handed[k]);
+        number4++;
+        for (const each of again) made(each, `in pass ${number4} of its loop `);
+      }
+      return number4;
+    };
+    for (let n = 0; n < nodes.length; n++) made(n);
+    return done;
+  }
+  function ends(condition) {
+    const wrong = condition?.find((value) => typeof value !== "boolean");
+    if (wrong !== void 0) throw new ValueRefused(`the condition of a loop is true or false, not ${shown2(wrong)}`);
+    return condition !== null && condition.every(Boolean);
+  }
+  function failing(step, { operator: operator2 }, done, letters2) {
+    if (operator2 === "repeat") return null;
+    for (let position = 0; position < letters2.length; position++) {
+      const part = done.map((row) => typeof row === "number" ? row : row.slice(position, position + 1));
+      try {
+        step(part, letters2.slice(position, position + 1));
+      } catch (error) {
+        if (error instanceof ValueRefused) return position;
+        if (error instanceof Missing) return null;
+        throw error;
+      }
+    }
+    return null;
+  }
+  function shownWord(tokens) {
+    const single = tokens.every((token3) => typeof token3 === "string" && [...token3].length === 1);
+    return single ? tokens.join("") : `[${tokens.map(shown2).join(", ")}]`;
+  }
+  function stepOf(node) {
+    const values = (n) => (done) => done[node.arguments[n]];
+    switch (node.operator) {
+      case "tokens": {
+        const known = node.values.map((value) => typeof value === "object" && "refused" in value ? value.refused : { value: atomOf(value) });
+        return (_, letters2) => sequence(
+          letters2.map((letter) => {
+            const found = known[letter];
+            if (typeof found === "string") throw new ValueRefused(found);
+            return found.value;
+          })
+        );
+      }
+      case "indices":
+        return (_, letters2) => letters2.map((_2, i2) => BigInt(i2));
+      case "constant": {
+        const value = atomOf(node.value);
+        return (_, letters2) => letters2.map(() => value);
+      }
+      case "elementwise":
+        return elementwise(node, node.arguments.map((_, n) => values(n)));
+      case "select":
+        return selected2(RELATIONS[node.relation], values(0), values(1));
+      case "combined":
+        return combined(node);
+      case "aggregate":
+        return aggregated(node);
+      case "state":
+        return values(0);
+      case "looped":
+        return values(1);
+      default:
+        return () => 1;
+    }
+  }
+  function sequence(values) {
+    if (oneType(values)) return values;
+    const text = values.find((value) => typeof value === "string");
+    const other = values.find((value) => typeof value !== "string");
+    throw new ValueRefused(`a sequence cannot have both texts and other values, here ${shown2(text)} and ${shown2(other)}`);
+  }
+  function elementwise(node, of) {
+    const name2 = node.function;
+    if (name2 === "in" || name2 === "table") {
+      const known = /* @__PURE__ */ new Map();
+      for (const [key, value] of node.entries) known.set(keyOf(atomOf(key)), atomOf(value));
+      if (name2 === "in") return (done) => of[0](done).map((value) => known.has(keyOf(value)));
+      return (done) => {
+        const missing = of[0](done).find((value) => !known.has(keyOf(value)));
+        if (missing !== void 0) throw new ValueRefused(`there is no entry for ${shown2(missing)}`);
+        return sequence(of[0](done).map((value) => known.get(keyOf(value))));
+      };
+    }
+    if (name2 === "if") {
+      return (done) => {
+        const [then, condition, other] = of.map((each) => each(done));
+        return sequence(then.map((value, i2) => truthy(condition[i2]) ? value : other[i2]));
+      };
+    }
+    if (of.length === 1) return (done) => of[0](done).map(UNARY[name2]);
+    const binary = BINARY[name2];
+    return (done) => {
+      const right = of[1](done);
+      return of[0](done).map((value, i2) => binary(value, right[i2]));
+    };
+  }
+  function selected2(relation, key, query) {
+    return (done) => {
+      const made = /* @__PURE__ */ new Map();
+      return query(done).map((asked) => {
+        const name2 = keyOf(asked);
+        if (!made.has(name2)) made.set(name2, key(done).map((value) => relation(value, asked)));
+        return made.get(name2);
+      });
+    };
+  }
+  function combined(node) {
+    const [left, right] = node.arguments;
+    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry2) => !entry2));
+    const both = node.function === "and" ? (a, b) => a && b : (a, b) => a || b;
+    return (done) => {
+      const other = done[right];
+      return done[left].map((row, i2) => row.map((entry2, j) => both(entry2, other[i2][j])));
+    };
+  }
+  function aggregated(node) {
+    const [selector, values] = node.arguments;
+    const otherwise = atomOf(node.default);
+    return (done) => {
+      const candidates = done[values];
+      const taken = (row, query) => {
+        const places = row.flatMap((entry2, j) => entry2 ? [j] : []);
+        if (!places.length) return otherwise;
+        if (places.length > 1 && !averaged(candidates)) {
+          const what = typeof candidates[0] === "string" ? "texts" : "truth values";
+          throw new ValueRefused(`position ${query} selects ${counted(places.length, "position")}, and ${what} have no mean`);
+        }
+        const found = places.flatMap((j) => j < candidates.length ? [candidates[j]] : []);
+        if (places.length === 1 && !found.length) throw new Missing();
+        return places.length === 1 ? found[0] : mean(found);
+      };
+      return sequence(done[selector].map(taken));
+    };
+  }
+
+  // src/live/truth/sequence.ts
+  function evaluate(spec, tokens, passes = /* @__PURE__ */ new Map()) {
+    const letters2 = tokens.map((token3, i2) => {
+      const letter = spec.alphabet.indexOf(token3);
+      if (letter < 0) throw new Refused2(`${visible(spec.name)}: token ${i2} of the input, ${quoted(token3)}, is not in the alphabet: use ${spec.alphabet.map(visible).join(", ")}`);
+      return letter;
+    });
+    const texts = (values2) => values2.map((row, n) => row.map((value) => shownValue(value, spec.nodes[n].numeric)));
+    if (spec.kind === "logic") {
+      const { values: values2, selected: selected4 } = evaluatedLogic(spec, letters2);
+      return { letters: letters2, values: values2, selected: selected4, texts: texts(values2), passes: /* @__PURE__ */ new Map() };
+    }
+    const rows = interpreted(spec, letters2, passes);
+    const kinds = spec.nodes.map(({ kind: kind2 }) => kind2);
+    const values = rows.map((row, n) => kinds[n] === "sop" ? row : []);
+    const selected3 = rows.map((row, n) => kinds[n] === "selector" ? row : null);
+    const made = rows.flatMap((row, n) => kinds[n] === "loop" ? [[n, row]] : []);
+    return { letters: letters2, values, selected: selected3, texts: texts(values), passes: new Map(made) };
+  }
+
+  // src/live/document.ts
+  function shelved(columns, { at }) {
+    return at < 0 ? columns[-1 - at] : null;
+  }
+
+  // src/live/norm.ts
+  var LayerNorm = class {
+    /** where: what the norm is called in refusals. */
+    constructor(norm, where) {
+      this.where = where;
+      [this.gain, this.bias, this.epsilon] = [vector(norm.gain), vector(norm.bias), norm.epsilon];
+    }
+    where;
+    gain;
+    bias;
+    epsilon;
+    /** gain · ((x - μ) / √(σ² + ε)) + bias: x (width,), which stays as it is, → (width,). */
+    of(x, position) {
+      if (!x.length) return x;
+      const centred = new Float64Array(x.length);
+      let sum2 = x[0];
+      for (let n = 1; n < x.length; n++) sum2 += x[n];
+      const mean2 = sum2 / x.length;
+      for (let n = 0; n < x.length; n++) centred[n] = x[n] - mean2;
+      let squares = centred[0] * centred[0];
+      for (let n = 1; n < x.length; n++) squares += centred[n] * centred[n];
+      const root2 = Math.sqrt(squares / x.length + this.epsilon);
+      const here = `${this.where}, position ${thousands(position)}`;
+      if (root2 === 0) throw new Refused2(`${here}: its variance and its epsilon are 0, so that it divides by 0: use an epsilon above 0`);
+      if (!(root2 < Infinity)) throw new Refused2(`${here}: the variance is too large for float64: use smaller weights`);
+      for (let n = 0; n < x.length; n++) centred[n] = this.gain[n] * (centred[n] / root2) + this.bias[n];
+      return centred;
+    }
+  };
+  function read(norm, x, position) {
+    return norm ? norm.of(x, position) : x;
+  }
+
+  // src/live/positions.ts
+  var FEATURES = {
+    "1/(i+1)": (i2) => 1 / (i2 + 1),
+    "1": () => 1,
+    i: (i2) => i2,
+    "i^2": (i2) => i2 * i2,
+    "prime(i)": (i2) => Number(isPrime(i2)),
+    "square(i)": (i2) => Number(Math.round(Math.sqrt(i2)) ** 2 === i2),
+    "power of 2(i)": (i2) => Number(i2 > 0 && (i2 & i2 - 1) === 0),
+    "(-1)^i": (i2) => 1 - 2 * (i2 % 2)
+  };
+  var MODULO = /^i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)$/;
+  function feature(name2) {
+    if (Object.hasOwn(FEATURES, name2)) return FEATURES[name2];
+    const found = MODULO.exec(name2);
+    if (!found) throw new Error(`unknown position feature '${name2}'`);
+    const [modulus, remainder] = [Number(found[1]), Number(found[2])];
+    return (i2) => Number(i2 % modulus === remainder);
+  }
+  function largest(name2, i2) {
+    return name2 === "i" || name2 === "i^2" ? feature(name2)(i2) : 1;
+  }
+  function isPrime(i2) {
+    for (let divisor = 2; divisor * divisor <= i2; divisor++) if (i2 % divisor === 0) return false;
+    return i2 > 1;
+  }
+
+  // src/live/overflow.ts
+  var MOST_POSITIONS = 2 ** 31;
+  var SAFE = 1e290;
+  function everythingIsFinite(decoder) {
+    if (decoder.loops.length) return false;
+    let x = new Float64Array(decoder.width);
+    const raise = (by) => {
+      const most = new Float64Array(x.length);
+      by.rows.forEach((row, n) => most[row] = Math.max(most[row], Math.abs(by.values[n])));
+      x = sum(x, most);
+    };
+    raise(decoder.tokens);
+    x = sum(x, times2(decoder.place, Float64Array.from(decoder.features, (name2) => largest(name2, MOST_POSITIONS))));
+    if (decoder.table) raise(decoder.table);
+    let fine = small(x);
+    for (const { heads, feedForward, attentionNorm, feedForwardNorm } of decoder.layers) {
+      const [attends, reads2] = normed(attentionNorm, x);
+      const sizes = heads.map((head) => ofHead(head, reads2));
+      fine = fine && attends && sizes.every(([safe]) => safe);
+      for (const [, added] of sizes) x = sum(x, added);
+      if (feedForward) {
+        const [feeds, given2] = normed(feedForwardNorm, x);
+        const [safe, added] = ofFeedForward(feedForward, given2);
+        fine = fine && feeds && safe;
+        x = sum(x, added);
+      }
+      fine = fine && small(x);
+    }
+    const [answers, reads] = normed(decoder.norm, x);
+    return fine && answers && small(sum(times2(decoder.unembedding, reads), column2(decoder.unembeddingBias)));
+  }
+  function normed(norm, x) {
+    if (!norm) return [true, x];
+    const variance = 4 * x.length * x.reduce((most, value) => Math.max(most, value), 0) ** 2;
+    const bound = sum(
+      column2(norm.gain).map((value) => value * Math.sqrt(x.length)),
+      column2(norm.bias)
+    );
+    return [variance < SAFE && small(bound), bound];
+  }
+  function ofHead(head, x) {
+    const [query, key, value] = [times2(head.query, x), times2(head.key, x), times2(head.value, x)];
+    const asked = new Set(head.query.rows);
+    let score = 0;
+    let fine = true;
+    for (const c of new Set(head.key.rows)) {
+      if (!asked.has(c)) continue;
+      score += query[c] * key[c];
+      fine = fine && query[c] < SAFE && key[c] < SAFE;
+    }
+    return [fine && score < SAFE && small(value.map((each) => each * MOST_POSITIONS)), times2(head.output, value)];
+  }
+  function ofFeedForward(layer2, x) {
+    const hidden = sum(times2(layer2.input, x), column2(layer2.inputBias));
+    return [small(hidden), sum(times2(layer2.output, hidden), column2(layer2.outputBias))];
+  }
+  function times2(matrix, x) {
+    const found = new Float64Array(matrix.height);
+    matrix.rows.forEach((row, n) => found[row] += Math.abs(matrix.values[n]) * x[matrix.columns[n]]);
+    return found;
+  }
+  function column2(matrix) {
+    return times2(matrix, Float64Array.of(1));
+  }
+  function sum(a, b) {
+    return a.map((value, n) => value + b[n]);
+  }
+  function small(numbers) {
+    return numbers.every((number4) => number4 < SAFE);
+  }
+
+  // src/live/dense.ts
+  var ONE = Float64Array.of(1);
+  var Weights = class {
+    constructor(decoder) {
+      this.decoder = decoder;
+      this.careful = !everythingIsFinite(decoder);
+      this.features = decoder.features.map(feature);
+      this.tokens = new ColumnsOf(decoder.tokens);
+      this.place = new LinearMap(decoder.place);
+      this.table = decoder.table && new ColumnsOf(decoder.table);
+      this.layers = decoder.layers.map((_, n) => this.partsOf(n));
+      this.uniform = this.layers.map(({ heads }) => heads.map((head) => head.uniform));
+      this.norm = decoder.norm && new LayerNorm(decoder.norm, "norm before the unembedding");
+      this.unembedding = new LinearMap(decoder.unembedding);
+      this.bias = vector(decoder.unembeddingBias);
+    }
+    decoder;
+    /** By layer and head, whether all its scores are 0 by construction. */
+    uniform;
+    layers;
+    careful;
+    features;
+    tokens;
+    place;
+    table;
+    norm;
+    unembedding;
+    bias;
+    embedded(token3, position) {
+      const x = new Float64Array(this.decoder.width);
+      this.tokens.addTo(x, token3);
+      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
+      if (this.table) {
+        if (position >= this.table.length) throw beyondTheTable(position);
+        this.table.addTo(x, position);
+      }
+      this.check(x, -1, position);
+      return x;
+    }
+    /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
+    attend(n, x, reads, position, length, watch) {
+      const { heads } = this.layers[n];
+      const looks2 = heads.map((head) => head.look(reads, position, length));
+      if (watch) looks2.forEach((look, k) => watch.head(n, k, look));
+      for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]] += added[r];
+    }
+    /** Add to x what the feed-forward part of layer n answers. */
+    feedForward(n, x, position, watch) {
+      const { feedForward: part, feedForwardNorm } = this.layers[n];
+      watch?.stage(n, "attention", x);
+      if (part) {
+        const reads = read(feedForwardNorm, x, position);
+        const hidden = part.inputBias.slice();
+        part.input.addTo(hidden, reads);
+        if (this.careful) this.checkHidden(n, part, hidden, position);
+        for (let u = 0; u < hidden.length; u++) if (!(hidden[u] > 0)) hidden[u] = 0;
+        part.output.addTo(x, hidden);
+        part.outputBias.addTo(x, ONE);
+      }
+      this.check(x, n, position);
+      watch?.stage(n, "feed_forward", x);
+    }
+    /** The logits of a position: (answers,). */
+    answers(x, position) {
+      const logits = this.bias.slice();
+      this.unembedding.addTo(logits, read(this.norm, x, position));
+      const wrong = this.careful ? firstInfinite(logits) : -1;
+      if (wrong >= 0) throw tooLarge("unembedding", position, `the logit of ${quoted(answered(this.decoder)[wrong])}`);
+      return logits;
+    }
+    partsOf(n) {
+      const { heads, feedForward, attentionNorm, feedForwardNorm } = this.decoder.layers[n];
+      const where = layerCalled(this.decoder, n + 1);
+      return {
+        attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
+        heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
+        feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
+        feedForward: feedForward && {
+          input: new LinearMap(feedForward.input),
+          inputBias: vector(feedForward.inputBias),
+          output: new LinearMap(feedForward.output),
+          outputBias: new LinearMap(feedForward.outputBias),
+          writes: Int32Array.from(new Set(feedForward.output.columns)).sort()
+        }
+      };
+    }
+    /** Refuse a stream that is not finite after a layer, from 0; -1: after the embedding. */
+    check(x, after, position) {
+      const wrong = this.careful ? firstInfinite(x) : -1;
+      if (wrong < 0) return;
+      const direction = this.decoder.names.directions[wrong] ?? String(wrong);
+      const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
+      throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
+    }
+    checkHidden(n, { writes }, hidden, position) {
+      const unit = writes.find((u) => !Number.isFinite(hidden[u]));
+      if (unit === void 0) return;
+      const name2 = this.decoder.names.units[n]?.[unit] ?? String(unit);
+      throw tooLarge(layerCalled(this.decoder, n + 1), position, `the sum of hidden unit ${quoted(name2)}`);
+    }
+  };
+  var Whole = class extends Weights {
+    run(tokens, watches) {
+      const streams = Array.from(tokens, (token3, i2) => this.embedded(token3, i2));
+      for (const [i2, watch] of watches) watch.stage(-1, "embedding", streams[i2]);
+      const through = (from, to) => {
+        for (let n = from; n < to; n++) this.layer(n, streams, watches);
+      };
+      let done = 0;
+      for (const loop of this.decoder.loops) {
+        through(done, loop.first - 1);
+        this.repeat(loop, streams, () => through(loop.first - 1, loop.last));
+        done = loop.last;
+      }
+      through(done, this.layers.length);
+      return streams.map((residual, i2) => ({ residual, logits: this.answers(residual, i2) }));
+    }
+    /** Run layer n, from 0, at all positions. */
+    layer(n, streams, watches) {
+      const { heads, attentionNorm } = this.layers[n];
+      if (heads.length) {
+        const reads = streams.map((x, i2) => read(attentionNorm, x, i2));
+        for (const head of heads) head.forget();
+        for (const x of reads) for (const head of heads) head.take(x);
+        streams.forEach((x, i2) => this.attend(n, x, reads[i2], i2, streams.length, watches.get(i2)));
+      }
+      streams.forEach((x, i2) => this.feedForward(n, x, i2, watches.get(i2)));
+    }
+    /** Make the passes of a loop. */
+    repeat({ first, last: last2, times: times4, until }, streams, pass) {
+      const row = until && new LinearMap(until);
+      const ended = (x) => {
+        const found = new Float64Array(1);
+        row.addTo(found, x);
+        return found[0] >= 0.5;
+      };
+      for (let number4 = 1; number4 <= (times4 ?? MOST_PASSES2); number4++) {
+        pass();
+        if (row && streams.every(ended)) return;
+      }
+      if (times4 === null) throw new Refused2(`the loop over ${first === last2 ? `layer ${first}` : `layers ${first} to ${last2}`} until its condition holds everywhere: it has not ended after ${thousands(MOST_PASSES2)} passes: state how often it is run at most, 'repeat 200 until …'`);
+    }
+  };
+  var MOST_PASSES2 = 1e4;
+  function wholeRun(decoder, tokens, watches = /* @__PURE__ */ new Map()) {
+    return new Whole(decoder).run(tokens, watches);
+  }
+
+  // src/live/python.ts
+  function plainNumber(value) {
+    if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return String(value + 0);
+    return repr(value);
+  }
+  function repr(value) {
+    return special(value) ?? pointed(value.toExponential(), 16);
+  }
+  function sixDigits(value) {
+    return general(value, 6);
+  }
+  function general(value, digits2) {
+    return special(value) ?? pointed(toEven(value, digits2), digits2, true);
+  }
+  function toEven(value, digits2) {
+    const [exact, power2] = value.toExponential(100).split("e");
+    const all = exact.replace(/[-.]/g, "");
+    const tie = all[digits2] === "5" && /^0*$/.test(all.slice(digits2 + 1));
+    if (!tie || Number(all[digits2 - 1]) % 2) return value.toExponential(digits2 - 1);
+    const kept2 = all.slice(0, digits2);
+    return `${value < 0 ? "-" : ""}${kept2[0]}${kept2.slice(1) ? `.${kept2.slice(1)}` : ""}e${power2}`;
+  }
+  function special(value) {
+    if (Object.is(value, -0)) return "-0";
+    if (Number.isNaN(value)) return "nan";
+    return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
+  }
+  function pointed(text, most, short = false) {
+    const [mantissa, power2] = text.split("e");
+    const exponent = Number(power2);
+    const sign2 = mantissa.startsWith("-") ? "-" : "";
+    let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
+    if (exponent < -4 || exponent >= most) {
+      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign2}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+    }
+    if (exponent < 0) return `${sign2}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    digits2 = digits2.padEnd(exponent + 1, "0");
+    const rest = digits2.slice(exponent + 1);
+    return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+  }
+
+  // src/live/readout.ts
+  function combination(labels, values) {
+    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+
+  // src/broken/cause.ts
+  var SLACK = 8 * Number.EPSILON;
+
+  // src/live/generate.ts
+  function prompted(decoder, prompt) {
+    const { vocabulary, bos, positions, outputs } = decoder;
+    const numbers = new Map(vocabulary.map((token3, n) => [token3, n]));
+    const found = prompt.map((token3, i2) => {
+      const number4 = numbers.get(token3);
+      if (number4 !== void 0) return number4;
+      const more = vocabulary.length > 8 ? ", …" : "";
+      throw new Refused2(`token ${i2} of the prompt, ${quoted(token3)}, is not in the vocabulary: use ${vocabulary.slice(0, 8).join(", ")}${more}`);
+    });
+    if (!found.length && bos === null) throw new Refused2("the prompt is empty, and these weights have no BOS to start with: give at least one token");
+    if (bos !== null) found.push(bos);
+    if (positions !== null && found.length > positions) {
+      const longer = outputs.length ? `, or compile the program with --max-length ${prompt.length}` : "";
+      const what = `the prompt has ${counted(prompt.length, "token")}, and these weights have ${counted(positions, "position")}`;
+      throw new Refused2(`${what}: give a shorter one${longer}`);
+    }
+    return found;
+  }
+
+  // src/live/worker.ts
+  function ordered(order2, worker, progress) {
+    const stop = () => worker.terminate();
+    const finished = new Promise((resolve, reject) => {
+      worker.addEventListener("message", ({ data }) => {
+        if ("done" in data) return progress(data.done);
+        stop();
+        if ("finished" in data) resolve(data.finished);
+        else reject("refused" in data ? new Refused2(data.refused) : new Error(data.broken));
+      });
+      worker.addEventListener("error", (event) => {
+        stop();
+        reject(new Error(event.message || "this browser starts no worker here"));
+      });
+    });
+    worker.postMessage(order2);
+    return { finished, stop };
+  }
+  function weightsOf({ decoder }, buffers) {
+    if (decoder.none !== void 0) throw new Error(decoder.none);
+    return decoderOf(decoder, buffers);
+  }
+
+  // src/live/rerun.ts
+  var Rerun = class {
+    /** worker: starts a worker that serves orders. */
+    constructor(data, buffers, worker, broken) {
+      this.data = data;
+      this.buffers = buffers;
+      this.worker = worker;
+      this.broken = broken;
+    }
+    data;
+    buffers;
+    worker;
+    broken;
+    weights = null;
+    /** Why the page cannot run its weights; null if it can. */
+    static refusal({ runs: runs2 }) {
+      for (const { decoder, dtype } of runs2) {
+        if (decoder.none !== void 0) return decoder.none;
+        if (dtype !== "float64") return `this run was computed in ${dtype}, and the page computes in float64`;
+      }
+      return null;
+    }
+    /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+    begin(word, text, maxSteps, progress) {
+      const { data, buffers } = this;
+      this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+      const begun = performance.now();
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+      const running = ordered(order2, this.worker(), progress);
+      const finished = running.finished.then(({ runs: runs2, columns }) => {
+        const positions = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
+        const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
+        const said2 = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
+        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
+      });
+      return { finished, stop: () => running.stop() };
+    }
+  };
+  function orderOf(data, buffers, weights, input) {
+    const { tokens } = data.box;
+    const runs2 = data.runs.map((spec, n) => ({ spec, decoder: weights[n].broken, right: weights[n].decoder, about: weights[n].about }));
+    return { runs: runs2, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
+  }
+  function compared(run2) {
+    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
+    const cells = `${count(compared2, "cell")} compared with the ${reference}`;
+    return agrees2 ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence.position}`;
+  }
+  function gatesOf({ circuit, runs: runs2, box }, buffers) {
+    if (!circuit || !box.circuit) return null;
+    const found = new Circuit(circuit, buffers);
+    const nets = Array.from({ length: found.size - circuit.inputs }, (_, n) => circuit.inputs + n);
+    return {
+      inputs: circuit.inputs,
+      gates: nets.map((net) => ({ table: found.table(net), operands: found.operands(net), kind: found.kind(net).replace(/^table /, "") })),
+      nets: circuit.nets,
+      outputs: circuit.outputs.map(([, net]) => net),
+      buses: box.circuit.outputs,
+      encoding: box.circuit.encoding,
+      names: runs2[0].live.readout[runs2[0].columns.findIndex(({ name: name2 }) => name2 === "gate")]?.names ?? {}
+    };
+  }
+
+  // src/broken/address.ts
+  var SET2 = "set=";
+  var parts = () => location.hash.slice(1).split("&").filter(Boolean);
+  function changesInAddress() {
+    return keptInAddress().map((part) => decoded(part.slice(SET2.length)));
+  }
+  function keptInAddress() {
+    return parts().filter((part) => part.startsWith(SET2));
+  }
+  function keepInAddress(changes) {
+    const others = parts().filter((part) => !part.startsWith(SET2));
+    try {
+      history.replaceState(null, "", `#${[...others, ...changes.map((text) => SET2 + encoded(text))].join("&")}`);
+    } catch {
+    }
+  }
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      throw new Refused2(`the address says set=${text}, which is not encoded as addresses are: write % as %25`);
+    }
+  }
+  function encoded(text) {
+    return encodeURIComponent(text).replace(/%(5B|5D|2C|3D|2F|3A)/gi, decodeURIComponent);
+  }
+
+  // src/broken/weights.ts
+  function matricesOf(decoder) {
+    const found = /* @__PURE__ */ new Map();
+    const norm = (path, part) => {
+      if (part) found.set(`${path}.gain`, part.gain).set(`${path}.bias`, part.bias);
+    };
+    found.set("token_embedding", decoder.tokens).set("position_embedding", decoder.place);
+    if (decoder.table) found.set("position_table", decoder.table);
+    found.set("unembedding", decoder.unembedding).set("unembedding_bias", decoder.unembeddingBias);
+    decoder.layers.forEach(({ attentionNorm, feedForwardNorm }, n) => {
+      norm(`layers.${n + 1}.attention_norm`, attentionNorm);
+      norm(`layers.${n + 1}.feed_forward_norm`, feedForwardNorm);
+    });
+    norm("norm", decoder.norm);
+    decoder.layers.forEach(({ heads, feedForward: part }, n) => {
+      heads.forEach((head, k) => {
+        for (const name2 of ["query", "key", "value", "output"]) found.set(`layers.${n + 1}.heads.${k}.${name2}`, head[name2]);
+      });
+      if (!part) return;
+      const path = `layers.${n + 1}.feed_forward`;
+      found.set(`${path}.input`, part.input).set(`${path}.input_bias`, part.inputBias).set(`${path}.output`, part.output).set(`${path}.output_bias`, part.outputBias);
+    });
+    decoder.loops.forEach(({ until }, n) => until && found.set(`loops.${n + 1}.until`, until));
+    return found;
+  }
+  function changed(decoder, changes) {
+    const copy = structuredClone(decoder);
+    const matrices = matricesOf(copy);
+    for (const { path, row, column: column3, value } of changes) put(matrices.get(path), row, column3, value);
+    return copy;
+  }
+  function entry(matrix, row, column3) {
+    const n = placeOf(matrix, row, column3);
+    return matrix.rows[n] === row && matrix.columns[n] === column3 ? matrix.values[n] : 0;
+  }
+  function placeOf({ rows, columns }, row, column3) {
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (rows[middle] < row || rows[middle] === row && columns[middle] < column3) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  function put(matrix, row, column3, value) {
+    const n = placeOf(matrix, row, column3);
+    const there = matrix.rows[n] === row && matrix.columns[n] === column3;
+    const end2 = n + Number(there);
+    const own = value === 0 ? [] : [value];
+    const spliced = (array, made, middle) => made([...array.subarray(0, n), ...middle, ...array.subarray(end2)]);
+    matrix.values = spliced(matrix.values, (numbers) => Float64Array.from(numbers), own);
+    matrix.rows = spliced(matrix.rows, (numbers) => Int32Array.from(numbers), own.length ? [row] : []);
+    matrix.columns = spliced(matrix.columns, (numbers) => Int32Array.from(numbers), own.length ? [column3] : []);
+  }
+  function axesOf(decoder, path) {
+    const matrices = matricesOf(decoder);
+    const matrix = matrices.get(path);
+    if (!matrix) throw new Refused2(unknown(path, [...matrices.keys()]));
+    const axis = (noun, size, names = []) => ({ noun, size, names });
+    const { height, width } = matrix;
+    const parts3 = path.split(".");
+    const inner = parts3.at(-2) === "feed_forward" ? "hidden unit" : "component";
+    const stream = axis("direction", decoder.width, decoder.names.directions);
+    const one = axis("column", 1);
+    const answers = () => axis("answer", height, answered(decoder));
+    const outer = {
+      token_embedding: () => [stream, axis("token", width, decoder.vocabulary)],
+      position_embedding: () => [stream, axis("position feature", width, decoder.features)],
+      position_table: () => [stream, axis("position", width)],
+      unembedding: () => [answers(), stream],
+      unembedding_bias: () => [answers(), one]
+    };
+    const inside = {
+      gain: () => [stream, one],
+      bias: () => [stream, one],
+      until: () => [axis("row", height), stream],
+      input_bias: () => [axis(inner, height), one],
+      output_bias: () => [stream, one],
+      output: () => [stream, axis(inner, width)]
+    };
+    const known = (parts3.length === 1 ? outer : inside)[parts3.at(-1)];
+    return known ? known() : [axis(inner, height), stream];
+  }
+  var CHANGE = /^\s*([\w.]+)\s*\[(.*)\]\s*=([^=\]]*)$/su;
+  var NUMBER = /^[-+]?(?:(\d+)\s*\/\s*(\d+)|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)$/;
+  function readChange(decoder, text, layer2 = 0) {
+    const match = CHANGE.exec(text);
+    const example = firstChange(decoder, layer2);
+    if (!match) {
+      const write = `write for example ${quoted(example)}`;
+      if (/^[^[\]]*@\s*\d+/.test(text)) throw new Refused2(`${quoted(text)} sets a variable of a run, which is 'tm2tfr intervene --set', and a weight is changed here: ${write}`);
+      throw new Refused2(`${quoted(text)} does not say which weight gets which value: ${write}`);
+    }
+    const value = numberOf(match[3].trim());
+    if (value === null) throw new Refused2(`${quoted(text)}: ${quoted(match[3].trim())} is not a finite number: write for example -1, 0.5 or 1/2`);
+    try {
+      const path = pathOf(decoder, match[1], layer2);
+      const [row, column3] = placesOf(axesOf(decoder, path), match[2]);
+      return { path, row, column: column3, value };
+    } catch (error) {
+      if (error instanceof Refused2) throw new Refused2(`${quoted(text)}: ${error.message}`);
+      throw error;
+    }
+  }
+  function pathOf(decoder, path, layer2) {
+    if (!layer2 || path.startsWith("layers.")) return path;
+    const known = matricesOf(decoder);
+    const own = `layers.${layer2}.${path}`;
+    const ofHead2 = `layers.${layer2}.heads.0.${path}`;
+    if (!known.has(own) && decoder.layers[layer2 - 1].heads.length === 1 && known.has(ofHead2)) return ofHead2;
+    return known.has(own) || !known.has(path) ? own : path;
+  }
+  function numberOf(text) {
+    const match = NUMBER.exec(text.replace("−", "-"));
+    if (!match) return null;
+    const sign2 = match[0].startsWith("-") ? -1 : 1;
+    const value = match[2] === void 0 ? Number(match[0]) : sign2 * Number(match[1]) / Number(match[2]);
+    return Number.isFinite(value) ? value + 0 : null;
+  }
+  function placesOf([rows, columns], text) {
+    if (rows.size === 1 || columns.size === 1) {
+      const short = columns.size === 1;
+      try {
+        const number4 = read2(short ? rows : columns, text.trim());
+        return short ? [number4, 0] : [0, number4];
+      } catch (error) {
+        if (!text.includes(",")) throw error;
+      }
+    }
+    const halves = halvesOf(text);
+    const errors = [];
+    for (const [first, second] of halves)
+      for (const [row, column3] of [[first, second], [second, first]]) {
+        try {
+          return [read2(rows, row), read2(columns, column3)];
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+    if (!errors.length) throw new Refused2(`it names one place in brackets: give a ${rows.noun} and a ${columns.noun}, with a comma between`);
+    const swap = columns.names.length && !rows.names.length && !/^\d+$/.test(halves[0][0]);
+    throw errors[swap ? 1 : 0];
+  }
+  function read2({ noun, size, names }, text) {
+    const named = names.indexOf(text);
+    if (named >= 0) return named;
+    const most = size > 1 ? `a number from 0 to ${thousands(size - 1)}` : "the number 0";
+    if (/^\d+$/.test(text)) {
+      const number4 = Number(text);
+      if (number4 < size) return number4;
+      throw new Refused2(`there is no ${noun} ${number4}: use ${most}`);
+    }
+    if (!names.length) throw new Refused2(`${quoted(text)} is not a ${noun}: use ${most}`);
+    const [close] = near(text, names, 1);
+    const meant2 = close === void 0 ? "" : ` (did you mean ${quoted(close)}?)`;
+    throw new Refused2(`no ${noun} is called ${quoted(visible(text))}${meant2}: use a name that the listing shows, or ${most}`);
+  }
+  function halvesOf(text) {
+    let depth = 0;
+    const [outer, inner] = [[], []];
+    for (let n = 0; n < text.length; n++) {
+      depth += Number("[(".includes(text[n])) - Number("])".includes(text[n]));
+      if (text[n] === ",") (depth ? inner : outer).push(n);
+    }
+    return [...outer, ...inner].map((n) => [text.slice(0, n).trim(), text.slice(n + 1).trim()]);
+  }
+  function unknown(path, known) {
+    let owner = path;
+    while (owner && !known.some((each) => each.startsWith(`${owner}.`))) owner = owner.slice(0, Math.max(0, owner.lastIndexOf(".")));
+    const inside = owner.includes(".") ? known.filter((each) => each.startsWith(`${owner}.`)) : [];
+    let found = near(path, inside.length ? inside : known, 3);
+    if (!found.length) found = inside.slice(0, 3);
+    const remedy = found.length ? `use ${found.map(quoted).join(" or ")}` : `use a path such as ${known[0]}`;
+    return `no weight matrix is called ${quoted(path)}: ${remedy}; layers count from 1, heads of a layer from 0`;
+  }
+  function near(text, names, most) {
+    const rated = names.map((name2) => [distance(text.slice(0, 80), name2.slice(0, 80)) / Math.max(text.length, name2.length, 1), name2]);
+    return rated.filter(([far]) => far <= 0.5).sort(([a], [b]) => a - b).slice(0, most).map(([, name2]) => name2);
+  }
+  function distance(a, b) {
+    let row = Array.from({ length: b.length + 1 }, (_, n) => n);
+    for (let i2 = 1; i2 <= a.length; i2++) {
+      const next = [i2];
+      for (let j = 1; j <= b.length; j++) next.push(Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + Number(a[i2 - 1] !== b[j - 1])));
+      row = next;
+    }
+    return row[b.length];
+  }
+  function placeNames(decoder, { path, row, column: column3 }) {
+    const [rows, columns] = axesOf(decoder, path);
+    return [rows.names[row] ?? String(row), columns.names[column3] ?? String(column3)];
+  }
+  function placeText(decoder, change, layer2 = 0) {
+    const own = `layers.${layer2}.`;
+    const path = layer2 && change.path.startsWith(own) ? change.path.slice(own.length) : change.path;
+    return `${path}[${placeNames(decoder, change).join(", ")}]`;
+  }
+  function weightText(value) {
+    for (const below of [2, 4, 8, 16, 32, 64]) if (!Number.isInteger(value) && Number.isInteger(value * below) && Math.abs(value * below) < 1e6) return `${value * below}/${below}`;
+    return String(value);
+  }
+  function firstChange(decoder, layer2) {
+    const found = [...matricesOf(decoder)].filter(([path2, { values: values2 }]) => values2.length && (!layer2 || path2.startsWith(`layers.${layer2}.`)));
+    const chosen = found.find(([path2]) => path2.endsWith("query")) ?? found[0];
+    if (!chosen) return "unembedding_bias[0] = 1";
+    const [path, { rows, columns, values }] = chosen;
+    const change = { path, row: rows[0], column: columns[0], value: -values[0] };
+    return `${placeText(decoder, change, layer2)} = ${weightText(change.value)}`;
+  }
+  function pythonOf(decoder, change) {
+    const axes = axesOf(decoder, change.path);
+    const names = [change.row, change.column].map((n, k) => axes[k].names.length ? quoted(axes[k].names[n]) : String(n));
+    return `decoder = tm2tfr.with_weight(decoder, "${change.path}", ${names.join(", ")}, ${String(change.value)})`;
+  }
+
+  // src/broken/file.ts
+  var NAMES2 = { F64: "float64", I64: "int64" };
+  async function weightFile(about, decoder) {
+    const tensors = tensorsOf(decoder, JSON.parse(about).sparse);
+    const digest = await digestOf(about, tensors);
+    const metadata = `${about.slice(0, -1)}, "digest": "${digest}"}`;
+    const order2 = [...tensors].sort(([a, x], [b, y]) => x.dtype === y.dtype ? compare3(a, b) : x.dtype === "I64" ? -1 : 1);
+    let end2 = 0;
+    const entries = order2.map(([name2, { dtype, shape, bytes }]) => {
+      const start = end2;
+      end2 += bytes.length;
+      return `${JSON.stringify(name2)}:{"dtype":"${dtype}","shape":[${shape.join(",")}],"data_offsets":[${start},${end2}]}`;
+    });
+    let header = `{"__metadata__":{"tm2tfr":${JSON.stringify(metadata)}}${entries.map((each) => `,${each}`).join("")}}`;
+    header += " ".repeat((8 - header.length % 8) % 8);
+    const size = new Uint8Array(8);
+    new DataView(size.buffer).setBigUint64(0, BigInt(header.length), true);
+    return joined([size, new TextEncoder().encode(header), ...order2.map(([, { bytes }]) => bytes)]);
+  }
+  function tensorsOf(decoder, sparse) {
+    const found = /* @__PURE__ */ new Map();
+    for (const [path, matrix] of matricesOf(decoder)) {
+      if (!Object.hasOwn(sparse, path)) {
+        found.set(path, { dtype: "F64", shape: [matrix.height, matrix.width], bytes: bytesOf2(dense(matrix)) });
+        continue;
+      }
+      for (const part of ["rows", "columns"]) found.set(`${path}.${part}`, { dtype: "I64", shape: [matrix[part].length], bytes: bytesOf2(BigInt64Array.from(matrix[part], BigInt)) });
+      found.set(`${path}.values`, { dtype: "F64", shape: [matrix.values.length], bytes: bytesOf2(matrix.values.slice()) });
+    }
+    return found;
+  }
+  function dense({ height, width, rows, columns, values }) {
+    const found = new Float64Array(height * width);
+    values.forEach((value, n) => found[rows[n] * width + columns[n]] = value);
+    return found;
+  }
+  var bytesOf2 = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  async function digestOf(about, tensors) {
+    const encoder = new TextEncoder();
+    const parts3 = [encoder.encode(sorted(about))];
+    for (const [name2, { dtype, shape, bytes }] of [...tensors].sort(([a], [b]) => compare3(a, b))) parts3.push(encoder.encode(`
+${name2} ${NAMES2[dtype]} ${shape.join(" ")}
+`), bytes);
+    if (!globalThis.crypto?.subtle) throw new Error("this browser computes no SHA-256 here, which a weight file ends with: open the page from disk, or over https");
+    const hash = await crypto.subtle.digest("SHA-256", joined(parts3));
+    return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  function joined(parts3) {
+    const found = new Uint8Array(parts3.reduce((sum2, { length }) => sum2 + length, 0));
+    let at = 0;
+    for (const part of parts3) {
+      found.set(part, at);
+      at += part.length;
+    }
+    return found;
+  }
+  function compare3(a, b) {
+    const [x, y] = [[...a], [...b]];
+    const n = x.findIndex((sign2, k) => sign2 !== y[k]);
+    if (n < 0) return x.length - y.length;
+    return n >= y.length ? 1 : x[n].codePointAt(0) - y[n].codePointAt(0);
+  }
+  var TOKEN2 = /\s*(?:("(?:[^"\\]|\\.)*")|([-\w.+]+)|([[\]{},:]))/gy;
+  function sorted(json) {
+    const tokens = [...json.matchAll(TOKEN2)].map((match) => match[1] ?? match[2] ?? match[3]);
+    let at = 0;
+    const value = () => {
+      const token3 = tokens[at++];
+      if (token3 !== "{" && token3 !== "[") return token3;
+      const [close, parts3] = [token3 === "{" ? "}" : "]", []];
+      while (tokens[at] !== close) {
+        const key = token3 === "{" ? tokens[at] : "";
+        if (key) at += 2;
+        parts3.push([key, value()]);
+        if (tokens[at] === ",") at++;
+      }
+      at++;
+      if (token3 === "[") return `[${parts3.map(([, each]) => each).join(",")}]`;
+      const named = parts3.map(([key, each]) => [JSON.parse(key), `${key}:${each}`]);
+      return `{${named.sort(([a], [b]) => compare3(a, b)).map(([, each]) => each).join(",")}}`;
+    };
+    return value();
+  }
+
+  // src/broken/broken.ts
+  var Broken = class _Broken {
+    constructor(name2, spec, buffers, address) {
+      this.name = name2;
+      this.buffers = buffers;
+      this.address = address;
+      this.spec = spec.decoder;
+      this.right = weightsOf(spec, buffers);
+      this.about = aboutOf(spec.decoder, buffers);
+      this.current = this.listed = this.right;
+    }
+    name;
+    buffers;
+    address;
+    /** The weights as they came. */
+    right;
+    about;
+    changes = [];
+    /** The weights with all changes. */
+    current;
+    /** The weights with all changes but those to 0, so that a listing still has their terms. */
+    listed;
+    /** The layers whose weights are open: 0 is the embedding, one more than the last the unembedding. */
+    open = /* @__PURE__ */ new Set();
+    /** Runs the weights as they are. */
+    start = () => {
+    };
+    /** Opens the weights of the chosen layer, as a view says it. */
+    invite = () => {
+    };
+    /** What is said of the last run, and whether it is bad news; whether one is going on; whether the present weights have not been run. */
+    news = { text: "", bad: false, running: false, stale: false };
+    views = [];
+    spec;
+    /** The weights of a page of one run, if the page can run them. */
+    static of(data, buffers, address = false) {
+      return data.runs.length > 1 || Rerun.refusal(data) !== null ? null : new _Broken(data.box.name, data.runs[0], buffers, address);
+    }
+    /** Tell these views of every change, and those of an earlier run no more. */
+    watched(views) {
+      this.views = views;
+    }
+    /** Tell these views as well. */
+    watches(...views) {
+      this.views.push(...views);
+    }
+    /** Change a weight, as it is written in the card of a layer. Throws `Refused`. */
+    write(text, layer2) {
+      this.set(readChange(this.right, text, layer2));
+    }
+    set(change) {
+      const others = this.changes.filter((each) => !same(each, change));
+      this.update(change.value === this.old(change) ? others : [...others, change]);
+    }
+    undo(change) {
+      this.update(this.changes.filter((each) => !same(each, change)));
+    }
+    /** Forget all changes. */
+    clear() {
+      if (this.changes.length) this.update([]);
+      this.news = { text: "", bad: false, running: false, stale: false };
+      this.told();
+    }
+    /** The value that a weight had. */
+    old({ path, row, column: column3 }) {
+      return entry(matricesOf(this.right).get(path), row, column3);
+    }
+    /** The change of a weight; undefined if it is as it was. */
+    changeOf(weight) {
+      return this.changes.find((each) => same(each, weight));
+    }
+    /** Say what came of a run. */
+    say(text, bad = false) {
+      this.news = { ...this.news, text, bad };
+      this.told();
+    }
+    running(on) {
+      this.news = { ...this.news, running: on, stale: on ? false : this.news.stale };
+      this.told();
+    }
+    /** The lines that do the same in Python. */
+    get python() {
+      const lines2 = this.changes.map((change) => pythonOf(this.right, change));
+      return ["import tm2tfr", "", `decoder = tm2tfr.compile(${JSON.stringify(this.name)})  # or the weights that this page shows`, ...lines2, ""].join("\n");
+    }
+    /** The options that do the same on the command line. */
+    get command() {
+      return this.changes.map((change) => `--set '${this.said(change)}'`).join(" ");
+    }
+    said(change) {
+      return `${placeText(this.right, change).replace(", ", ",")}=${weightText(change.value)}`;
+    }
+    /** The changed weights as a weight file, and its name. */
+    async file() {
+      return [await weightFile(textAt(this.buffers, this.spec.about), this.current), `${this.name.replace(/[^\w.-]+/g, "-") || "weights"}-changed.safetensors`];
+    }
+    /** Make the changes that the address says: `#set=layers.4.heads.0.query[h,1]=-1`. Returns whether there are any, and throws `Refused`. */
+    fromAddress() {
+      const texts = changesInAddress();
+      const changes = texts.map((text) => readChange(this.right, text)).filter((change) => change.value !== this.old(change));
+      if (changes.map((change) => this.said(change)).join() === this.changes.map((change) => this.said(change)).join()) return false;
+      this.update(changes);
+      return true;
+    }
+    update(changes) {
+      this.changes = changes;
+      this.current = changes.length ? changed(this.right, changes) : this.right;
+      this.listed = changes.some(({ value }) => value === 0) ? changed(this.right, changes.filter(({ value }) => value !== 0)) : this.current;
+      this.news = { ...this.news, text: "", bad: false, stale: true };
+      if (this.address) keepInAddress(changes.map((change) => this.said(change)));
+      this.told();
+    }
+    told() {
+      for (const view2 of this.views) view2();
+    }
+  };
+  var same = (a, b) => a.path === b.path && a.row === b.row && a.column === b.column;
+
+  // src/live/inputs.ts
+  var NEAR = 60;
+  var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
+  var SEPARATORS = /\s*[+*,]\s*/;
+  var NUMBER2 = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
+  var MOST_NAMED = 8;
+  var BLOCK_BYTES = 64;
+  function wordOf(box, text) {
+    if (box.tokens) return labelledWord(box, box.tokens, text);
+    const signs = [...text];
+    if (box.circuit) return [...bitsOf(box, text)];
+    if (box.alphabet) checkSymbols(box, box.alphabet, signs);
+    return signs;
+  }
+  function checkSymbols({ name: name2, blank, about }, alphabet, signs) {
+    const known = new Set(alphabet);
+    const first = signs.findIndex((sign2) => !known.has(sign2));
+    if (first < 0) return;
+    const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
+    const shown3 = near2.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
+    const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
+    const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
+    const why = signs[first] === blank ? " (it is the blank)" : "";
+    throw new Refused2(`input of ${name2}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})${about ? `, or ${about}` : ""}
+  ${shown3}
+  ${marks2}`);
+  }
+  function tokensOf(text) {
+    if (text.startsWith("[")) {
+      try {
+        const found = JSON.parse(text);
+        if (Array.isArray(found) && found.length && found.every((token3) => ["string", "number"].includes(typeof token3))) return found.map(String);
+      } catch {
+      }
+    }
+    return [...text];
+  }
+  function labelledWord({ name: name2, most }, { before, after, alphabet, about }, text) {
+    const word = tokensOf(text);
+    if (about && !word.length) throw new Refused2(about.empty);
+    const wrong = about ? word.findIndex((token3) => !alphabet.includes(token3)) : -1;
+    if (about && wrong >= 0) {
+      const [start, middle, end2] = about.unknown;
+      throw new Refused2(`${start}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
+    }
+    const many = before.length + word.length + after.length;
+    if (many > most) throw new Refused2(`${name2}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+    return word;
+  }
+  function bitsOf({ name: name2, circuit }, text) {
+    const { inputs, encoding, buses } = circuit;
+    const bits2 = text.trim();
+    const refused2 = (what, remedy) => new Refused2(`input of ${name2}: ${what}: ${remedy}`);
+    const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
+    const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
+    if (bits2.length === inputs && /^[01]*$/.test(bits2)) return bits2;
+    if (encoding) return padded(text);
+    if (/^[01]*$/.test(bits2)) throw refused2(`${counted(bits2.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
+    const parts3 = bits2.split(SEPARATORS);
+    if (parts3.length !== buses.length) throw refused2(`${counted(parts3.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const found = new Array(inputs).fill("0");
+    buses.forEach((bus, n) => {
+      const part = parts3[n];
+      const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
+      const number4 = NUMBER2.exec(part);
+      if (!number4) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
+      const digits2 = number4[1] ? `0x${number4[1]}` : number4[2] ? `0b${number4[2]}` : number4[3];
+      const value = BigInt(digits2);
+      const width = bus.bits.length;
+      if (value >> BigInt(width)) throw refused2(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
+      bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
+    });
+    return found.join("");
+  }
+  function bytesOf3(text) {
+    const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
+    if (digits2 === void 0) return new TextEncoder().encode(text);
+    if (digits2.length % 2) {
+      const own = Array.from(text.slice(0, 4), (sign2) => sign2.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const shown3 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+      const what = `${shown3} has ${counted(digits2.length, "digit")} after 0x`;
+      throw new Refused2(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
+    }
+    return Uint8Array.from(digits2.match(/../g), (pair2) => parseInt(pair2, 16));
+  }
+  function padded(text) {
+    const message = bytesOf3(text);
+    const most = BLOCK_BYTES - 9;
+    if (message.length > most) {
+      const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
+      throw new Refused2(`input: ${what}: shorten it; a longer text would need a circuit of more blocks`);
+    }
+    const block = new Uint8Array(BLOCK_BYTES);
+    block.set(message);
+    block[message.length] = 128;
+    new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
+    return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
+  }
+
+  // src/bits.ts
+  var MOST2 = 120;
+  var FEW = 40;
+  var MOST_OUTPUTS = 64;
+  var BitsPanel = class {
+    constructor(bits2, store) {
+      this.bits = bits2;
+      this.store = store;
+      [this.circuit, this.run] = [bits2.circuit, bits2.run];
+      this.heads = this.run.spec.layers.flatMap((layer2, l) => layer2.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
+      const { inputs } = this.circuit.spec;
+      this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
+      this.element = el(
+        "section",
+        { class: "panel bits-panel", "aria-label": "The bits" },
+        el("h2", {}, "The bits ", el("span", { class: "check" }, `${count(inputs, "input")}, then ${count(this.circuit.size - inputs, "gate")}`)),
+        this.cells,
+        this.more,
+        this.story,
+        this.outputs,
+        this.result
+      );
+    }
+    bits;
+    store;
+    element;
+    circuit;
+    run;
+    cells = el("ol", { class: "bits" });
+    more = el("p", { class: "meaning" });
+    story = el("p", { class: "story", "aria-live": "polite" });
+    outputs = el("ul", { class: "outputs", tabindex: 0, "aria-label": "Outputs" });
+    result = el("p", { class: "result" });
+    heads;
+    /** It has nothing to measure: its lines break where they have to. */
+    measure() {
+    }
+    draw(position, playing) {
+      const { run: run2 } = this;
+      set(this.story, { "aria-live": playing ? "off" : "polite" });
+      const i2 = Math.min(position, run2.count - 1);
+      this.drawBits(i2);
+      this.story.replaceChildren(...this.happens(i2));
+      this.drawOutputs(i2);
+      this.result.textContent = i2 === run2.count - 1 ? this.ending() : "";
+    }
+    drawBits(i2) {
+      const { circuit } = this;
+      const quarter = MOST2 / 4;
+      const first = Math.max(0, Math.min(quarter * (Math.floor((i2 + 1) / quarter) - 2), circuit.size - MOST2));
+      const last2 = Math.min(circuit.size, first + MOST2);
+      const looks2 = this.heads.map(({ layer: layer2, head }) => this.run.look(layer2, head, i2));
+      const focused = this.cells.contains(document.activeElement);
+      this.cells.replaceChildren(...Array.from({ length: last2 - first }, (_, n) => this.cell(first + n, i2, looks2)));
+      if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
+      this.more.hidden = last2 - first === circuit.size;
+      this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
+    }
+    cell(net, i2, looks2) {
+      const { bits: bits2, circuit, store } = this;
+      const bit = bits2.known(net, i2);
+      const wrong = bit !== null && net <= i2 + 1 ? bits2.wrong(net) : void 0;
+      const state = net === i2 ? "now" : net === circuit.answered(i2) ? "answered" : net > i2 ? "unread" : "";
+      const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
+      const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
+      const seen = this.heads.flatMap(({ label }, n) => {
+        const look = looks2[n];
+        return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label, title: `head ${label} looks here` }, label)] : [];
+      });
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: ["bit mono", circuit.isInput(net) ? "input" : "gate", outputs ? "output" : "", state, wrong === void 0 ? "" : "bad"].filter(Boolean).join(" "),
+          "data-net": net,
+          "aria-current": net === i2 ? "step" : null,
+          "aria-label": said2,
+          title: said2,
+          click: () => store.set({ i: circuit.isInput(net) ? net : net - 1, playing: false })
+        },
+        bit ?? "·"
+      );
+      return el("li", {}, button2, ...seen);
+    }
+    /** What happens at a position, in a sentence or two. */
+    happens(i2) {
+      const { bits: bits2, circuit, run: run2 } = this;
+      const token3 = (text) => el("b", { class: "mono" }, text);
+      const answer = run2.rows.answer(i2);
+      const gate = circuit.answered(i2);
+      const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run2.rows.fed(i2)), ". "];
+      if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
+      const operands = circuit.operands(gate);
+      const values = operands.map((operand) => bits2.at(operand, i2) ?? "?").join(", ");
+      const due = bits2.computed(gate, i2);
+      const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
+      if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
+      return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
+    }
+    drawOutputs(i2) {
+      const { circuit, bits: bits2 } = this;
+      const { outputs } = circuit.spec;
+      const shown3 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
+        const bit = bits2.at(net, i2);
+        const wrong = bit === null ? void 0 : bits2.wrong(net);
+        const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
+        return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name2 }, `${name2} = `, el("b", { class: "mono" }, bit ?? "·"), says);
+      });
+      const rest = outputs.length - shown3.length;
+      this.outputs.replaceChildren(...shown3, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
+    }
+    /** What came out, at the end. */
+    ending() {
+      const { T, agrees: agrees2, result, reference, divergence } = this.run.spec;
+      if (divergence?.column === STOP) return "Every bit is right, but this run does not end with the last gate.";
+      if (divergence) return `This run has ended; it differs from the ${reference} from position ${divergence.position} on.`;
+      if (T === null) return `This run is cut off here, ${count(this.circuit.size - 1 - this.run.count, "gate")} before its end.`;
+      if (agrees2 === null || !result) return "This run has ended.";
+      return `The result: ${result}, as the ${reference} says.`;
+    }
+  };
+
+  // src/broken/listing.ts
+  var MASKED = { future: "future-masked", past: "past-masked", none: "unmasked" };
+  var TABLED = 16;
+  var plain = (text) => ({ text: visible(text), weight: null });
+  function coefficient(value) {
+    for (let below = 1; below <= 64; below *= 2) {
+      const above = value * below;
+      if (!Number.isInteger(above)) continue;
+      if (Math.abs(above) >= 1e6) break;
+      return below === 1 ? String(above + 0) : `${above}/${below}`;
+    }
+    return repr(value);
+  }
+  function termText(value, name2) {
+    if (!name2) return coefficient(value);
+    return Math.abs(value) === 1 ? value > 0 ? name2 : `-${name2}` : `${coefficient(value)}·${name2}`;
+  }
+  function form(terms, constant = null) {
+    const pieces = [];
+    const add2 = (name2, weight) => {
+      const text = termText(weight.value, name2);
+      const negative = text.startsWith("-");
+      const before = pieces.length ? negative ? " - " : " + " : "";
+      pieces.push({ before, text: visible(before && negative ? text.slice(1) : text), name: name2, weight });
+    };
+    for (const { name: name2, weight } of terms) add2(name2, weight);
+    if (constant?.value) add2("", constant);
+    return pieces.length ? pieces : [plain("0")];
+  }
+  var weightsOf2 = (path, { rows, columns, values }) => Array.from(values, (value, n) => ({ path, row: rows[n], column: columns[n], value }));
+  function grouped(path, matrix, by, names) {
+    const found = Array.from({ length: by === "row" ? matrix.height : matrix.width }, () => []);
+    for (const weight of weightsOf2(path, matrix)) found[weight[by]].push({ name: names[by === "row" ? weight.column : weight.row], weight });
+    return found;
+  }
+  var vectorOf = (path, matrix) => new Map(weightsOf2(path, matrix).map((weight) => [weight.row, weight]));
+  var sourced = (text, source) => [text, source && `[${source}]`].filter(Boolean).join(" ");
+  function layerListing(decoder, about, number4) {
+    const layer2 = decoder.layers[number4 - 1];
+    const { name: name2, meaning, source, heads, feed_forward: said2 } = about.layers[number4 - 1];
+    const { directions } = decoder.names;
+    const path = `layers.${number4}`;
+    const told = sourced(meaning, source);
+    const lines2 = [[plain(name2 ? `layer ${number4}: ${name2}` : `layer ${number4}`)]];
+    if (told) lines2.push([plain(`  ${told}`)]);
+    lines2.push(...normed2(decoder, layer2.attentionNorm, "attention", `${path}.attention_norm`, "  "));
+    layer2.heads.forEach((head, k) => {
+      const about2 = heads[k];
+      const own = `${path}.heads.${k}`;
+      lines2.push([plain(`  ${sourced(`head ${quoted(about2.name)}`, about2.source)}: ${MASKED[head.mask]}, ${about2.weighting}`)]);
+      if (!head.query.values.length && !head.key.values.length) lines2.push([plain("    query = key = 0 (uniform attention)")]);
+      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms, c) => lines2.push([plain(`    ${part2}[${c}] = `), ...form(terms)]));
+      const targets = grouped(`${own}.output`, head.output, "column", directions);
+      grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines2.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
+    });
+    lines2.push(...normed2(decoder, layer2.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
+    const part = layer2.feedForward;
+    if (part) {
+      const own = `${path}.feed_forward`;
+      const bias = vectorOf(`${own}.input_bias`, part.inputBias);
+      const writes = grouped(`${own}.output`, part.output, "column", directions);
+      const units = said2.units;
+      lines2.push([plain(`  feed-forward, ${units.length} hidden unit${units.length === 1 ? "" : "s"}`)]);
+      grouped(`${own}.input`, part.input, "row", directions).forEach(
+        (terms, u) => lines2.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
+      );
+      const offset = weightsOf2(`${own}.output_bias`, part.outputBias);
+      if (offset.length) lines2.push([plain("    bias → "), ...form(offset.map((weight) => ({ name: directions[weight.row], weight })))]);
+    }
+    return lines2;
+  }
+  function normed2(decoder, norm, before, path, indent) {
+    if (!norm) return [];
+    const column3 = (name2) => {
+      const weights = weightsOf2(`${path}.${name2}`, norm[name2]);
+      const values = new Set(weights.map(({ value }) => value));
+      if (weights.length < norm[name2].height) values.add(0);
+      const head = plain(`${indent}  ${name2}: `);
+      if (values.size === 1) return [head, plain(`${coefficient([...values][0])} everywhere`)];
+      return [head, ...form(weights.map((weight) => ({ name: decoder.names.directions[weight.row], weight })))];
+    };
+    return [[plain(`${indent}layer norm before ${before}, epsilon = ${repr(norm.epsilon)}`)], column3("gain"), column3("bias")];
+  }
+  function embeddingListing(decoder) {
+    const { directions } = decoder.names;
+    const lines2 = [[plain("embedding")]];
+    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms, n) => lines2.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms)]));
+    grouped("position_embedding", decoder.place, "column", directions).forEach((terms, n) => lines2.push([plain(`  position ${decoder.features[n]} → `), ...form(terms)]));
+    if (!decoder.table) return lines2;
+    const positions = decoder.table.width;
+    lines2.push([plain(`  table of ${counted(positions, "position")}`)]);
+    grouped("position_table", decoder.table, "column", directions).forEach((terms, i2) => {
+      if (positions > TABLED && i2 === positions - 1) lines2.push([plain(`    … ${counted(positions - TABLED, "more position")}`)]);
+      if (i2 < TABLED - 1 || i2 === positions - 1 || positions <= TABLED) lines2.push([plain(`    at ${i2} → `), ...form(terms)]);
+    });
+    return lines2;
+  }
+  function unembeddingListing(decoder) {
+    const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
+    const names = answered(decoder);
+    const lines2 = [...normed2(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
+    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
+    return lines2;
+  }
+
+  // src/broken/panel.ts
+  var ChangesPanel = class {
+    constructor(broken) {
+      this.broken = broken;
+      const button2 = (name2, click, kind2 = "") => el("button", { type: "button", class: `small ${kind2}`, click }, name2);
+      this.run = button2("Run", () => broken.start(), "go");
+      this.run.id = "changes-run";
+      const undone = () => {
+        broken.clear();
+        broken.start();
+      };
+      this.element = el(
+        "section",
+        { class: "panel changes-panel", "aria-label": "Changed weights", hidden: true },
+        this.title,
+        this.list,
+        el("div", { class: "tools" }, this.run, button2("Undo all", undone), button2("Copy as Python", () => void this.copy()), button2("Save weights", () => void this.save())),
+        this.status
+      );
+    }
+    broken;
+    element;
+    list = el("ul", {});
+    title = el("h2", {});
+    status = el("p", { class: "said-changes", role: "status" });
+    run;
+    draw() {
+      const { broken } = this;
+      const { changes, news } = broken;
+      this.element.hidden = changes.length === 0;
+      this.title.textContent = `${changes.length} changed weight${changes.length === 1 ? "" : "s"}`;
+      this.list.replaceChildren(
+        ...changes.map((change) => {
+          const place = placeText(broken.right, change);
+          return el(
+            "li",
+            {},
+            el("code", {}, place),
+            " ",
+            el("del", {}, coefficient(broken.old(change))),
+            " → ",
+            el("ins", {}, coefficient(change.value)),
+            " ",
+            el("button", { type: "button", class: "small", "aria-label": `undo the change of ${place}`, click: () => broken.undo(change) }, "undo")
+          );
+        })
+      );
+      this.run.classList.toggle("wanted", news.stale);
+      const text = news.text || (news.stale ? "Not run yet: the page shows the run before the change." : "");
+      if (this.status.textContent !== text) this.status.textContent = text;
+      this.status.classList.toggle("bad", news.bad);
+    }
+    async copy() {
+      try {
+        await navigator.clipboard.writeText(this.broken.python);
+        this.broken.say("Copied: lines of Python that make the same changes.");
+      } catch {
+        this.show(this.broken.python);
+      }
+    }
+    /** Where the clipboard is not to be had, show what would be in it. */
+    show(text) {
+      const shown3 = el("pre", { tabindex: 0, class: "python" }, text);
+      this.element.querySelector(".python")?.remove();
+      this.element.append(shown3);
+      getSelection()?.selectAllChildren(shown3);
+      this.broken.say("This browser gives no clipboard: copy the lines below.");
+    }
+    async save() {
+      try {
+        const [bytes, name2] = await this.broken.file();
+        const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+        el("a", { href: address, download: name2 }).click();
+        setTimeout(() => URL.revokeObjectURL(address), 1e4);
+        this.broken.say(`Saved ${name2}: tm2tfr check ${name2} reads it.`);
+      } catch (error) {
+        this.broken.say(error instanceof Error ? error.message : String(error), true);
+      }
     }
   };
 
@@ -24778,13 +26999,13 @@
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+  var keys = (graph, layers) => [
+    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
     ["g", `enlarge the ${graph} to the whole window, and back`],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
@@ -24794,29 +27015,32 @@
     ["?", "show these keys"]
   ];
   var Controls = class {
-    constructor(store, root, signal, settings) {
+    constructor(store, root2, signal, settings) {
       this.store = store;
-      this.root = root;
+      this.root = root2;
       this.settings = settings;
       const { last: last2 } = store;
-      const button2 = (name2, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name2, title: name2, click: act }, icon(path));
+      const layers = store.plays === "layers";
+      const button2 = (name2, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name2, title: name2, click: act }, icon(path));
       this.play = button2("Play", PLAY, () => store.toggle(), "play");
       this.slider = el("input", { type: "range", min: store.first, max: last2, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
       this.jump = el("input", { type: "number", min: 0, max: last2, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
       this.jump.style.width = `${String(last2).length + 4}ch`;
       this.speed = el(
         "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
         ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
       );
       this.element = el(
         "nav",
         { class: "controls", "aria-label": "Playing" },
-        button2("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button2("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        button2(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
+        button2(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
         this.play,
-        button2("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button2("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last2, playing: false }), "wide-only"),
+        button2(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+        button2(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+        layers ? this.stage : null,
+        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
         this.slider,
         el("label", { class: "jump" }, this.jump, ` of ${last2.toLocaleString("en")}`),
         this.speed
@@ -24825,7 +27049,7 @@
         "dialog",
         { class: "help", "aria-label": "Keys" },
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
         el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
       );
       store.subscribe((now) => this.draw(now));
@@ -24842,13 +27066,15 @@
     jump;
     speed;
     play;
+    stage = el("span", { class: "stage", "aria-live": "off" });
     timer = 0;
     draw(now) {
       this.slider.value = String(now.i);
       set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
       if (document.activeElement !== this.jump) this.jump.value = String(now.i);
       this.speed.value = String(now.speed);
-      const name2 = now.playing ? "Pause" : "Play";
+      this.stage.textContent = this.settings.stage(now.layer);
+      const name2 = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
       set(this.play, { "aria-label": name2, title: name2, "data-playing": String(now.playing) });
       set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
       clearTimeout(this.timer);
@@ -24872,12 +27098,12 @@
     }
     /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
     turn(by) {
-      const stages = this.store.layers + 1;
+      const stages = this.store.top + 2;
       this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
       requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
     action(event) {
-      const { store, root } = this;
+      const { store, root: root2 } = this;
       const { divergence, theme: theme3 } = this.settings;
       const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
       const actions = {
@@ -24895,21 +27121,21 @@
         "=": faster(1),
         "-": faster(-1),
         j: () => this.jump.select(),
-        g: () => root.querySelector("[data-enlarges]")?.click(),
+        g: () => root2.querySelector("[data-enlarges]")?.click(),
         r: () => store.set({ raw: !store.now.raw }),
         t: () => theme3?.(),
         "?": () => this.help.showModal()
       };
-      if (root.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
+      if (root2.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
       if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
       return actions[event.key];
     }
   };
-  function leavesFocus(root, signal) {
+  function leavesFocus(root2, signal) {
     const prevent = (event) => {
       if (event.target.closest("button")) event.preventDefault();
     };
-    root.addEventListener("mousedown", prevent, signal ? { signal } : {});
+    root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
   }
   function fromAddress() {
     const said2 = new URLSearchParams(location.hash.slice(1));
@@ -24920,7 +27146,7 @@
     return found;
   }
   function toAddress({ i: i2, layer: layer2 }, home) {
-    const hash = `#i=${i2}${layer2 === home ? "" : `&layer=${layer2 + 1}`}`;
+    const hash = `#${[`i=${i2}`, ...layer2 === home ? [] : [`layer=${layer2 + 1}`], ...keptInAddress()].join("&")}`;
     if (hash === location.hash) return;
     try {
       history.replaceState(null, "", hash);
@@ -24931,10 +27157,10 @@
   // src/description.ts
   var ARROW = "→";
   var Description = class _Description {
-    constructor(run, at) {
-      this.run = run;
+    constructor(run2, at) {
+      this.run = run2;
       this.at = at;
-      const { rows, spec } = run;
+      const { rows, spec } = run2;
       for (let i2 = 1; i2 < spec.lead; i2++) {
         if (!this.answers(i2)) continue;
         const rule = { key: i2 - 1, value: i2, wanted: rows.fed(i2 - 1), answer: rows.fed(i2).slice(ARROW.length) };
@@ -24944,7 +27170,7 @@
       }
       this.tape = this.rules[0]?.key === 0 ? null : rows.fed(0);
       this.label = `${at.layer + 1}.${at.head + 1}`;
-      this.number = spec.layers.slice(0, at.layer).reduce((sum, layer2) => sum + layer2.heads.length, at.head);
+      this.number = spec.layers.slice(0, at.layer).reduce((sum2, layer2) => sum2 + layer2.heads.length, at.head);
     }
     run;
     at;
@@ -24957,9 +27183,9 @@
     byValue = /* @__PURE__ */ new Map();
     byKey = /* @__PURE__ */ new Map();
     /** The description in the prompt of this run; null if there is none, or no head that finds rules. */
-    static of(run) {
-      const { lead, finds } = run.spec;
-      return lead > 0 && finds ? new _Description(run, { layer: finds[0], head: finds[1] }) : null;
+    static of(run2) {
+      const { lead, finds } = run2.spec;
+      return lead > 0 && finds ? new _Description(run2, { layer: finds[0], head: finds[1] }) : null;
     }
     /** The rule that a position is part of. */
     ruleAt(i2) {
@@ -25054,10 +27280,10 @@
       if (!drawing) return;
       const { clientWidth, clientHeight } = this.scroll;
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
-      const whole2 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
-      const readable = whole2 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole2;
-      this.scale = this.zoom === "whole" ? whole2 : this.zoom === "auto" ? readable : Math.max(whole2, Math.min(this.zoom, MOST3));
-      this.partly = this.scale > whole2;
+      const whole3 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
+      const readable = whole3 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole3;
+      this.scale = this.zoom === "whole" ? whole3 : this.zoom === "auto" ? readable : Math.max(whole3, Math.min(this.zoom, MOST3));
+      this.partly = this.scale > whole3;
       this.followed = null;
       this.scroll.classList.toggle("partly", this.partly);
       set(this.smaller, { disabled: !this.partly });
@@ -25067,7 +27293,7 @@
     }
     /** Take the marks off all nodes and edges. */
     unmark(...marks2) {
-      for (const mark of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
+      for (const mark2 of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
     }
     zoomTo(zoom) {
       this.zoom = zoom;
@@ -25109,11 +27335,11 @@
   var RADIUS = 6.5;
   var DEPTH = 2;
   var CircuitGraph = class extends Graph {
-    constructor(bits, buffers, redraw) {
-      const { graph } = bits.circuit.spec;
+    constructor(bits2, buffers, redraw) {
+      const { graph } = bits2.circuit.spec;
       super("circuit", graph, buffers, redraw);
-      this.bits = bits;
-      this.circuit = bits.circuit;
+      this.bits = bits2;
+      this.circuit = bits2.circuit;
       this.drawn = graph.none === void 0;
       if (!this.drawn) {
         this.element.querySelector(".zooming")?.remove();
@@ -25129,8 +27355,8 @@
     list = el("ul", { class: "cone mono" });
     drawn;
     draw(position) {
-      const { bits, circuit } = this;
-      const i2 = Math.min(position, bits.run.count - 1);
+      const { bits: bits2, circuit } = this;
+      const i2 = Math.min(position, bits2.run.count - 1);
       const gate = circuit.answered(i2);
       const said2 = gate === null ? `the input ${circuit.name(i2)} is given` : this.line(gate, i2);
       if (this.drawn) this.mark(i2, gate);
@@ -25139,19 +27365,19 @@
       set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said2}` });
     }
     mark(i2, gate) {
-      const { bits, circuit } = this;
+      const { bits: bits2, circuit } = this;
       this.unmark("now", "operand", "zero", "one", "bad");
       for (const [name2, node] of this.nodes) {
         const net = this.net(name2);
-        const bit = bits.at(net, i2);
+        const bit = bits2.at(net, i2);
         const corner = this.corner(name2, node);
         corner.lastChild.textContent = bit ?? "";
         if (bit === null) continue;
         for (const part of [node, corner]) part.classList.add(bit === "1" ? "one" : "zero");
-        if (bits.wrong(net) !== void 0) node.classList.add("bad");
+        if (bits2.wrong(net) !== void 0) node.classList.add("bad");
       }
       for (const [name2, edges] of this.edges) {
-        const bit = bits.at(this.net(name2.split("->")[0]), i2);
+        const bit = bits2.at(this.net(name2.split("->")[0]), i2);
         if (bit !== null) for (const edge of edges) edge.classList.add(bit === "1" ? "one" : "zero");
       }
       if (gate === null) {
@@ -25166,8 +27392,8 @@
     }
     /** The net of a node, which is one itself or an output: `n3`, `y0`. */
     net(name2) {
-      const number3 = Number(name2.slice(1));
-      return name2.startsWith("y") ? this.circuit.spec.outputs[number3][1] : number3;
+      const number4 = Number(name2.slice(1));
+      return name2.startsWith("y") ? this.circuit.spec.outputs[number4][1] : number4;
     }
     /** The place for a bit, at the corner of a node. */
     corner(name2, node) {
@@ -25178,19 +27404,19 @@
       const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
       const [x, y] = [Math.max(...xs), Math.min(...ys)];
       const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
-      const mark = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
-      node.parentNode.append(mark);
-      this.marks.set(name2, mark);
-      return mark;
+      const mark2 = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark2);
+      this.marks.set(name2, mark2);
+      return mark2;
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i2) {
-      const { bits, circuit } = this;
-      const bit = bits.at(net, i2) ?? "?";
+      const { bits: bits2, circuit } = this;
+      const bit = bits2.at(net, i2) ?? "?";
       if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
-      const found = circuit.operands(net).map((operand) => bits.at(operand, i2) ?? "?");
+      const found = circuit.operands(net).map((operand) => bits2.at(operand, i2) ?? "?");
       const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
-      const due = bits.computed(net, i2);
+      const due = bits2.computed(net, i2);
       const said2 = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
       return `${circuit.said(net)}${values} = ${said2}`;
     }
@@ -25204,14 +27430,14 @@
   // src/history.ts
   var MARGIN = 3;
   var History = class {
-    constructor(run, blank) {
-      this.run = run;
+    constructor(run2, blank) {
+      this.run = run2;
       this.blank = blank;
-      const { rows, spec } = run;
+      const { rows, spec } = run2;
       const word = spec.prompt - spec.lead;
       for (let n = 0; n < word; n++) this.write(n, -1, rows.fed(spec.lead + n));
       let [lowest, highest] = [0, Math.max(0, word - 1)];
-      for (let n = 0; n < run.count; n++) {
+      for (let n = 0; n < run2.count; n++) {
         const cell = this.written(n);
         if (cell !== null) this.write(cell, n, rows.text("b", n));
         const h = rows.number("h", n);
@@ -25247,18 +27473,18 @@
     /** The length of the longest symbol. */
     widest() {
       let longest = this.blank.length;
-      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
       return longest;
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
     stretches(window2) {
-      const { run, lowest, highest, blank } = this;
+      const { run: run2, lowest, highest, blank } = this;
       const size = Math.min(window2, highest - lowest + 1);
       const margin = Math.min(MARGIN, size - 1 >> 1);
-      const firsts = new Float64Array(run.count);
+      const firsts = new Float64Array(run2.count);
       let first = lowest;
-      for (let n = run.spec.prompt + 1; n < run.count; n++) {
-        const h = run.rows.number("h", n);
+      for (let n = run2.spec.prompt + 1; n < run2.count; n++) {
+        const h = run2.rows.number("h", n);
         if (Number.isInteger(h)) {
           first = Math.min(Math.max(first, h + margin + 1 - size), h - margin);
           first = Math.max(lowest, Math.min(first, highest + 1 - size));
@@ -25266,17 +27492,144 @@
         firsts[n] = first;
       }
       return (i2) => {
-        if (!run.generated(i2)) return null;
-        const [from, h] = [firsts[i2], run.rows.number("h", i2)];
+        if (!run2.generated(i2)) return null;
+        const [from, h] = [firsts[i2], run2.rows.number("h", i2)];
         const cells = Array.from({ length: size }, (_, k) => this.symbol(from + k, i2) ?? blank);
         return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
     }
-    write(cell, at, symbol) {
+    write(cell, at, symbol2) {
       const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
       writes.at.push(at);
-      writes.symbol.push(symbol);
+      writes.symbol.push(symbol2);
       this.writes.set(cell, writes);
+    }
+  };
+
+  // src/broken/card.ts
+  var WeightsCard = class {
+    /** number: 0 is the embedding, one more than the last layer the unembedding; called: what it is called; before: what stands above the listing. */
+    constructor(broken, number4, called, before) {
+      this.broken = broken;
+      this.number = number4;
+      const id2 = `weight-${number4}`;
+      this.field = el("input", { type: "text", class: "mono", id: id2, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": `${id2}-hint ${id2}-error`, placeholder: this.example() });
+      this.run = el("button", { type: "button", class: "small go", id: `${id2}-run`, click: () => broken.start() }, "Run");
+      this.error = el("p", { class: "weight-error", role: "alert", id: `${id2}-error` });
+      this.listing.addEventListener("click", (event) => this.chosen(event.target));
+      this.listing.addEventListener("keydown", (event) => this.moved(event));
+      const form2 = el(
+        "form",
+        { class: "change", submit: (event) => this.submit(event) },
+        el("p", { class: "hint", id: `${id2}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+        el("label", { for: id2 }, "change "),
+        this.field,
+        el("button", { type: "submit", class: "small" }, "Set"),
+        this.run,
+        this.error
+      );
+      set(this.listing, { "aria-label": `the weights of ${called}` });
+      this.element = el("div", { class: "weights", hidden: true }, ...before, form2, this.listing);
+      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number4)) }, "weights");
+      if (broken.open.has(number4)) this.toggle(true);
+    }
+    broken;
+    number;
+    /** The button that opens and closes them, and what it opens. */
+    button;
+    element;
+    listing = el("pre", { class: "terms", tabindex: 0 });
+    field;
+    run;
+    error;
+    drawn = null;
+    toggle(open) {
+      if (open) this.broken.open.add(this.number);
+      else this.broken.open.delete(this.number);
+      this.element.hidden = !open;
+      set(this.button, { "aria-expanded": String(open) });
+      this.draw();
+    }
+    /** Open it, and let a weight be written. */
+    invite() {
+      this.toggle(true);
+      this.element.closest("li")?.scrollIntoView({ block: "nearest" });
+      this.field.focus();
+    }
+    draw() {
+      const { broken } = this;
+      this.run.classList.toggle("wanted", broken.news.stale);
+      if (this.element.hidden || this.drawn === broken.listed) return;
+      const focused = document.activeElement?.dataset["place"];
+      this.drawn = broken.listed;
+      const lines2 = this.lines().map((line) => el("span", { class: "line" }, ...line.flatMap((piece) => this.nodes(piece)), "\n"));
+      this.listing.replaceChildren(...lines2);
+      const terms = this.terms();
+      set(terms[0] ?? this.listing, { tabindex: 0 });
+      if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
+    }
+    lines() {
+      const { listed: listed2, about } = this.broken;
+      if (this.number === 0) return embeddingListing(listed2);
+      return this.number > listed2.layers.length ? unembeddingListing(listed2) : layerListing(listed2, about, this.number);
+    }
+    nodes({ before, text, name: name2, weight }) {
+      if (weight === null) return [text];
+      const { broken } = this;
+      const place = placeText(broken.right, weight, this.number);
+      const change = broken.changeOf(weight);
+      const term = (shown3, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown3);
+      if (!change) return [before ?? "", term(text, weight.value)];
+      const old = broken.old(weight);
+      return [
+        before ? " + " : "",
+        ...old === 0 ? [] : [el("del", {}, termText(old, name2)), " "],
+        el("ins", {}, term(change.value === 0 ? "0" : termText(change.value, name2), change.value))
+      ];
+    }
+    terms() {
+      return [...this.listing.querySelectorAll(".term")];
+    }
+    /** Put the weight that is clicked into the field, with its value selected. */
+    chosen(target) {
+      const term = target.closest(".term");
+      if (!term) return;
+      const place = `${term.dataset["place"]} = `;
+      this.field.value = place + term.dataset["value"];
+      this.field.focus();
+      this.field.setSelectionRange(place.length, this.field.value.length);
+      this.complain("");
+    }
+    /** Among the terms the arrows go from one to the next. */
+    moved(event) {
+      const terms = this.terms();
+      const here = terms.indexOf(document.activeElement);
+      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms.length - 1 };
+      const next = step[event.key];
+      if (here < 0 || next === void 0) return;
+      event.preventDefault();
+      const term = terms[Math.max(0, Math.min(terms.length - 1, next))];
+      set(terms[here], { tabindex: -1 });
+      set(term, { tabindex: 0 });
+      term.focus();
+    }
+    submit(event) {
+      event.preventDefault();
+      try {
+        this.broken.write(this.field.value, this.number <= this.broken.right.layers.length ? this.number : 0);
+        this.complain("");
+      } catch (error) {
+        if (!(error instanceof Refused2)) throw error;
+        this.complain(error.message);
+      }
+    }
+    complain(text) {
+      this.error.textContent = text;
+      set(this.field, { "aria-invalid": text ? "true" : null });
+    }
+    example() {
+      const weight = this.lines().flat().find((piece) => piece.weight)?.weight;
+      return weight ? `${placeText(this.broken.right, weight, this.number)} = ${weightText(-weight.value)}` : "";
     }
   };
 
@@ -25285,33 +27638,38 @@
   var LANE = 26;
   var LOWEST = 42;
   var DASHES = ["", "9 4", "2.5 4", "13 4 2.5 4", "6 3 2 3 2 3", "1.5 2.5", "18 4"];
-  var WIDE = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
+  var SPREAD = 34;
+  var WIDE2 = { gap: 9, omitted: 50, around: 18, least: 40, arrow: 34, lettering: 1 };
   var CLOSE = { gap: 6, omitted: 50, around: 14, least: 30, arrow: 30, lettering: 1 };
   var MEDIUM = { gap: 5, omitted: 44, around: 9, least: 26, arrow: 26, lettering: 0.9 };
   var LIMITS = [26, 20, 16, 14, 12, 10, 8, 6];
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run, store, circuit, description = null) {
-      this.run = run;
+    constructor(run2, store, circuit, description = null, ends2 = []) {
+      this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
+      this.ends = ends2;
+      this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
-      this.heads = run.spec.layers.flatMap(
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run2.spec);
+      this.heads = run2.spec.layers.flatMap(
         (layer2, l) => layer2.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
       const key = el(
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: layer2 }) }, sample(n), el("b", {}, label), el("span", {}, ...math(name2))))
+          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run2.stepsWith(store.now.layer)[layer2] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name2))))
         )
       );
       this.element = el(
         "section",
-        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -25320,30 +27678,39 @@
     store;
     circuit;
     description;
+    ends;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
     scale = 8;
     room = 600;
-    sizes = WIDE;
+    sizes = WIDE2;
     limit = Infinity;
     /** Measure the width of a character and of the panel. */
     measure() {
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
     }
-    draw(position, layer2) {
-      const { run } = this;
-      const i2 = Math.min(position, run.count - 1);
-      const looks2 = this.heads.map(({ layer: l, head }) => run.look(l, head, i2));
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer2, pointed2) {
+      const { run: run2 } = this;
+      const i2 = Math.min(pointed2?.i ?? position, run2.count - 1);
+      this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
+      const steps = run2.stepsWith(layer2);
+      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i2));
       const chips = this.layOut(i2, looks2);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
       for (const chip of chips) {
-        if (chip.i > before + 1 && chip.i <= i2) items.push(this.omitted(before, chip));
+        if (chip.i > before + 1 && this.gaps(chip.i, i2)) items.push(this.omitted(before, chip));
         items.push(this.chip(chip, i2));
         before = chip.i;
       }
@@ -25351,29 +27718,39 @@
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i2, looks2, chips, width, layer2);
-      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+      this.drawArcs(i2, looks2, chips, width, run2.layerOf(layer2));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i2);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i2) {
+      return this.labels ? this.run.count : i2 + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i2) {
+      return this.labels || n <= i2;
     }
     shown(i2, now) {
       return shortened(this.token(i2, now), this.limit);
     }
     token(i2, now) {
-      return i2 > now ? this.run.rows.answer(now) : this.run.rows.fed(i2);
+      return i2 > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i2);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i2, looks2) {
       const { room } = this;
       this.limit = Infinity;
-      const chosen = /* @__PURE__ */ new Set([i2, i2 + 1]);
+      const chosen = new Set(this.labels ? [0, i2, this.run.count - 1] : [i2, i2 + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i2)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i2 < MOST4 ? [WIDE, CLOSE, MEDIUM] : []) {
+      for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
-        const all = this.placed(Array.from({ length: i2 + 2 }, (_, n) => n), i2);
-        if (end(all) <= room) return this.written(all);
+        const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
+        if (end(all) <= room) return this.written(this.labels ? this.spread(all, i2) : all);
       }
-      this.sizes = WIDE;
+      this.sizes = WIDE2;
       let chips = this.placed([...chosen], i2);
       if (end(chips) > room && this.fold(chosen, i2)) chips = this.placed([...chosen], i2);
       if (end(chips) > room) {
@@ -25393,7 +27770,8 @@
         chips = more;
       }
       const { lead } = this.run.spec;
-      for (const n of [0, ...Array.from({ length: Math.min(i2, MOST4) }, (_, k) => i2 - 1 - k)]) {
+      const near2 = Array.from({ length: MOST4 }, (_, k) => this.labels ? [i2 - 1 - k, i2 + 1 + k] : [i2 - 1 - k]).flat();
+      for (const n of [0, ...near2.filter((each) => each >= 0 && each < this.total(i2))]) {
         if (chosen.has(n) || n < (i2 < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i2);
         if (end(more) > room) break;
@@ -25401,6 +27779,13 @@
         chips = more;
       }
       return this.written(chips);
+    }
+    /** Move chips apart where there is room, so that arcs between a few of them can be told apart. */
+    spread(chips, i2) {
+      const more = Math.min(SPREAD, (0.8 * this.room - end(chips)) / chips.length);
+      if (more <= 0) return chips;
+      this.sizes = { ...this.sizes, gap: this.sizes.gap + more };
+      return this.placed(chips.map((chip) => chip.i), i2);
     }
     /** Leave out the machine's description, except for the rule that is looked up; say whether there was anything to leave out. */
     fold(chosen, i2) {
@@ -25417,12 +27802,12 @@
     }
     placed(positions, i2) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.shown(n, i2).length * this.scale * lettering;
-      const width = (n) => Math.max(least, text(n) + around) + (n > i2 ? arrow : 0);
+      const long = (n) => Math.max(this.shown(n, i2).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i2 && !this.labels ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i2) left += this.widthOmitted(n - before - 1);
+        if (n > before + 1 && this.gaps(n, i2)) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
@@ -25437,10 +27822,10 @@
     omitted(before, next) {
       const missing = next.i - before - 1;
       const said2 = `${count(missing, "more position")}, not shown`;
-      const number3 = missing.toLocaleString("en");
+      const number4 = missing.toLocaleString("en");
       const item = el("li", { class: "omitted", title: said2 });
       item.append(
-        el("span", { class: "more", "aria-hidden": "true" }, number3, el("br"), "more"),
+        el("span", { class: "more", "aria-hidden": "true" }, number4, el("br"), "more"),
         el("span", { class: "said" }, said2)
       );
       const width = this.widthOmitted(missing);
@@ -25449,8 +27834,8 @@
       return item;
     }
     chip({ i: i2, left, width }, now) {
-      const { run, store } = this;
-      const kind = i2 > now ? "next" : i2 === now ? "now" : i2 < run.spec.prompt ? "prompt" : run.generated(i2) ? "made" : "bos";
+      const { store } = this;
+      const kind2 = this.kind(i2, now);
       const net = this.circuit && (i2 <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i2) : null;
       const text = this.token(i2, now);
       const rule = this.description?.lookup(now)?.found;
@@ -25459,52 +27844,76 @@
         "button",
         {
           type: "button",
-          class: `chip ${kind} mono${looked}`,
+          class: `chip ${kind2} mono${looked}`,
           "aria-current": i2 === now ? "step" : null,
-          "aria-label": (i2 > now ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "aria-label": (i2 > now && !this.labels ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i2,
           title: net ?? (this.shown(i2, now) === text ? null : text),
           click: () => store.set({ i: i2, playing: false })
         },
         this.shown(i2, now)
       );
-      const item = el("li", {}, button2, el("span", { class: "index" }, i2 > now ? "answer" : String(i2)));
-      if (i2 > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered2 = !this.labels && i2 > now;
+      const item = el("li", {}, button2, el("span", { class: "index" }, answered2 ? "answer" : String(i2)), this.labels ? this.answerOf(i2, now) : null);
+      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
+    }
+    kind(i2, now) {
+      const { run: run2 } = this;
+      if (i2 === now) return "now";
+      if (this.labels) return this.ends.includes(run2.rows.fed(i2)) ? "bos" : "given";
+      if (i2 > now) return "next";
+      return i2 < run2.spec.prompt ? "prompt" : run2.generated(i2) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i2) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i2);
+    }
+    answerOf(i2, now) {
+      const { run: run2 } = this;
+      const { name: name2 } = run2.spec.columns[1];
+      const due = run2.wrong(name2, i2);
+      const text = this.answer(i2);
+      const said2 = `${name2}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i2 === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said2 }, shortened(text, this.limit));
     }
     drawArcs(i2, looks2, chips, width, layer2) {
       const middle = this.middles(looks2, chips, i2);
       const here = middle.get(i2);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
-      const order = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
+      const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
       const height = LANE * (looks2.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
       const drawn = looks2.map((look, n) => {
-        const lift = LANE * order.indexOf(n) + LOWEST;
+        const lift = LANE * order2.indexOf(n) + LOWEST;
         const { label, name: name2, layer: l } = this.heads[n];
         const top2 = height - lift;
         const from = here + (n - (looks2.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer2 ? " chosen" : ""}`,
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer2) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
           "data-head": label,
           "data-from": i2,
-          "data-to": look.uniform ? `0..${i2}` : look.sharers.join(" "),
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
           "data-score": look.uniform ? "" : String(look.score),
           "data-runner": look.runner < 0 ? "" : look.runner,
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
           "data-gap": gap
         });
-        const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
-        const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
+        const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top2];
+        const [start, last2] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start === i2 ? from : edge(start), last2 === i2 ? from : edge(last2)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top2];
         if (look.uniform) {
-          group.append(svg("path", { d: `M${first} ${height}V${top2 + 8}Q${first} ${top2} ${first + 8} ${top2}H${from - 8}Q${from} ${top2} ${from} ${top2 + 8}V${height}`, ...dash }));
+          group.append(svg("path", { d: `M${low} ${height}V${top2 + 8}Q${low} ${top2} ${low + 8} ${top2}H${high - 8}Q${high} ${top2} ${high} ${top2 + 8}V${height}`, ...dash }));
+          if (start < i2 && i2 < last2) group.append(svg("path", { d: `M${from} ${top2}V${height}`, ...dash }));
           for (const chip of chips)
-            if (chip.i > 0 && chip.i < i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
+            if (chip.i > start && chip.i < last2 && chip.i !== i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
         }
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
@@ -25517,11 +27926,11 @@
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
-        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look, i2)}`));
+        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look, i2)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
     middles(looks2, chips, i2) {
@@ -25536,15 +27945,16 @@
       return middle;
     }
     span(look, i2) {
-      return look.uniform ? i2 + 0.5 : i2 - look.winner;
+      if (look.uniform) return Math.max(i2 - look.sight[0], look.sight[1] - 1 - i2) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i2 - j))) : i2 - look.winner;
     }
   };
   function end(chips) {
     const last2 = chips.at(-1);
     return last2.left + last2.width;
   }
-  function described2(look, i2) {
-    if (look.uniform) return `all scores are equal: the mean of all ${i2 + 1} positions`;
+  function described2(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -25559,93 +27969,137 @@
   }
 
   // src/layers.ts
+  var MOST_NAMED2 = 12;
+  var MOST_CHARACTERS = 26;
   var Layers = class {
-    constructor(run, store) {
-      this.run = run;
+    constructor(run2, store, model = null, broken = null) {
+      this.run = run2;
       this.store = store;
-      this.cards = [this.embedding(), ...run.spec.layers.map((_, l) => this.card(l))];
+      this.model = model;
+      this.broken = broken;
+      const { layers, labels, loops } = run2.spec;
+      this.typeset = typesetter(run2.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last2]) => new Passes(run2, store, first, last2));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
+      if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
+      if (blamed !== null) {
+        const { card } = this.cards[blamed];
+        card.classList.add("blamed");
+        card.querySelector(".top").append(el("span", { class: "blame" }, "✗ the first wrong value"));
+      }
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card))
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null)
       );
     }
     run;
     store;
+    model;
+    broken;
     element;
+    /** The weights of the embedding, of each layer and of the unembedding, if they can be changed. */
+    weights = [];
+    typeset;
+    /** The embedding, then the layers. */
     cards;
-    draw(position, layer2) {
-      const i2 = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button: button2, heads, wrote }, n) => {
-        const l = n - 1;
-        card.classList.toggle("chosen", l === layer2);
-        set(button2, { "aria-pressed": l === layer2 ? "true" : "false" });
-        heads.replaceChildren(...this.heads(l, i2));
-        wrote.replaceChildren(...this.wrote(l, i2));
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run: run2 } = this;
+      const i2 = Math.min(position, run2.count - 1);
+      const layer2 = run2.layerOf(chosen);
+      const steps = [-1, ...run2.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer2);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i2, card.equations));
       });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer2 === run2.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i2));
     }
     /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
-      const button2 = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
-        el("span", { class: "number" }, "0"),
-        "embedding"
-      );
+      const button2 = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
-      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), wrote);
-      return { card, button: button2, heads: el("ul"), wrote };
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, 0, "the embedding", []));
+      const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
+    }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button2 = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const number4 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number4, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number4 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      return { card, button: button2, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
+    }
+    button(number4, name2, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number4), name2);
     }
     card(l) {
-      const layer2 = this.run.spec.layers[l];
+      const { run: run2, typeset } = this;
+      const layer2 = run2.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button2 = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
-        el("span", { class: "number" }, String(l + 1)),
-        layer2.name
-      );
-      const weights = el(
-        "div",
-        { class: "weights", hidden: true },
-        ...layer2.heads.map(
-          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
-        ),
-        el("pre", { tabindex: 0 }, this.run.weights[l])
-      );
-      const more = el("button", {
-        type: "button",
-        class: "small",
-        "aria-expanded": "false",
-        "aria-label": `the weights of layer ${l + 1}`,
-        click: () => {
-          weights.hidden = !weights.hidden;
-          set(more, { "aria-expanded": String(!weights.hidden) });
-        }
-      }, "weights");
+      const button2 = this.button(String(l + 1), layer2.name, () => run2.stepsWith(this.store.now.layer)[l]);
+      const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
+      const called = `layer ${l + 1}`;
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const equations = this.equations(l);
+      const source = run2.spec.labels ? [...new Set(layer2.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer2.source;
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...math(layer2.equation)), el("span", { class: "source" }, layer2.source)),
-        el("p", { class: "meaning" }, layer2.meaning),
+        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, source), equations.size ? weights.button : null),
+        equations.size ? null : el("p", { class: "meaning" }, layer2.meaning),
         heads,
-        el("div", { class: "bottom" }, wrote, more),
-        weights
+        el("div", { class: "bottom" }, wrote, equations.size ? null : weights.button),
+        weights.element
       );
-      return { card, button: button2, heads, wrote };
+      return { card, button: button2, heads, wrote, equations };
     }
-    heads(l, i2) {
-      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
+    /** What is read off the stream after the last layer. */
+    unembedding(broken) {
+      const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
+      const name2 = el("span", { class: "layer-name" }, "unembedding");
+      const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+      return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name2, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
+    }
+    changeable(card) {
+      this.weights.push(card);
+      return card;
+    }
+    /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
+    equations(l) {
+      const { model, run: run2 } = this;
+      const written = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written.map(({ name: name2, formula }) => [name2, formula.startsWith(`${name2} = `) ? formula.slice(name2.length + 3) : formula]));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i2) {
+      const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum2, layer2) => sum2 + layer2.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(l, k, i2);
+        const look = this.run.look(step, k, i2);
         const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i2 + 1, "position")}` : look.count > 1 ? `${i2} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
+        const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
         const token3 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || i2 === 0 ? [] : [
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
           fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
             fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
@@ -25653,30 +28107,117 @@
           ]
         ];
         const n = before + k;
+        const formula = this.pattern(head.claim);
         return el(
           "li",
           { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
           sample(n),
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
           el("span", { class: "where" }, where),
           token3,
           ...facts
         );
       });
     }
-    wrote(l, i2) {
-      const { run } = this;
-      const changed = run.spec.subspaces.flatMap(
-        (subspace, n) => run.changed(n, l, i2) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * l + 2, i2), i2)))] : []
+    wrote(step, i2, equations) {
+      const { run: run2 } = this;
+      if (equations.size) return this.computed(step, i2, equations);
+      const changed2 = run2.spec.subspaces.flatMap(
+        (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
       );
-      return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
+      return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
+    }
+    /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
+    computed(step, i2, equations) {
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i2)];
+        if (formula === void 0 && !changed2) return [];
+        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i2), i2);
+        const text = shortened(whole3, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
+        const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
+        return el("span", { class: `computed${changed2 ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
+      });
+    }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i2) {
+      const { run: run2 } = this;
+      return run2.spec.columns.slice(1).map(({ name: name2 }) => {
+        const due = run2.wrong(name2, i2);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run2.compared(name2, i2) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name2, " = ", el("b", { class: "mono" }, run2.rows.cell(name2, i2)), tick);
+      });
     }
   };
+  function mark({ card, button: button2 }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button2, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run2, name2) {
+    return typesetter(run2.spec)(run2.spec.labels ? name2 : symbolOf(name2));
+  }
+  var Passes = class {
+    constructor(run2, store, first, last2) {
+      this.run = run2;
+      this.store = store;
+      this.first = first;
+      const button2 = (sign2, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign2);
+      this.back = button2("‹", "the pass before", -1);
+      this.on = button2("›", "the next pass", 1);
+      const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last2] = loops.find((loop) => loop[0] === this.first);
+      const layer2 = this.run.layerOf(this.store.now.layer);
+      const wanted = layer2 >= first && layer2 <= last2 ? layer2 : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer2, pass] = run2.spec.steps[step];
+    return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
+  function read3(called, scores, listing) {
+    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const button2 = el("button", {
+      type: "button",
+      class: "small",
+      "aria-expanded": "false",
+      "aria-label": `the weights of ${called}`,
+      click: () => {
+        element.hidden = !element.hidden;
+        set(button2, { "aria-expanded": String(!element.hidden) });
+      }
+    }, "weights");
+    return { button: button2, element };
+  }
   var Stream = class {
-    constructor(run, store) {
-      this.run = run;
-      const names = ["the embedding", ...run.spec.layers.map((layer2, l) => `layer ${l + 1}: ${layer2.name}`)];
+    constructor(run2, store) {
+      this.run = run2;
+      const names = ["the embedding", ...run2.spec.steps.map(([layer2], step) => `${stepNamed(run2, step)}: ${run2.spec.layers[layer2].name}`)];
       this.choice = el(
         "select",
         { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
@@ -25687,6 +28228,7 @@
         { type: "button", class: "small", "aria-pressed": "false", click: () => store.set({ raw: !store.now.raw }) },
         "raw numbers"
       );
+      this.list.classList.toggle("named", run2.spec.labels);
       this.element = el(
         "section",
         { class: "panel stream-panel", "aria-label": "The residual stream" },
@@ -25701,24 +28243,25 @@
     list = el("ul", { class: "stream" });
     choice;
     raw;
-    draw(position, layer2, raw) {
-      const { run } = this;
-      const i2 = Math.min(position, run.count - 1);
-      this.choice.value = String(layer2);
+    /** held: the subspace to mark, of what is chosen elsewhere. */
+    draw(position, layer2, raw, held = null) {
+      const { run: run2 } = this;
+      const i2 = Math.min(position, run2.count - 1);
+      this.choice.value = String(Math.min(layer2, run2.steps - 1));
       this.title.textContent = `at position ${i2}`;
       set(this.raw, { "aria-pressed": String(raw) });
       this.list.replaceChildren(
-        ...run.spec.subspaces.flatMap((subspace, n) => {
+        ...run2.spec.subspaces.flatMap((subspace, n) => {
           if (subspace.labels?.length === 0) return [];
-          const value = run.value(n, 2 * layer2 + 2, i2);
-          const changed = run.changed(n, layer2, i2);
+          const value = run2.value(n, 2 * layer2 + 2, i2);
+          const changed2 = run2.changed(n, layer2, i2);
           const empty2 = value.coordinates.every((v) => v === 0);
           return [
             el(
               "li",
-              { class: `${changed ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
-              el("span", { class: "mark" }, changed ? "◆" : ""),
-              el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+              { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
+              el("span", { class: "mark" }, changed2 ? "◆" : ""),
+              el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i2)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
@@ -25730,20 +28273,21 @@
 
   // src/model.ts
   var ModelPanel = class {
-    constructor(model, run, store) {
+    constructor(model, run2, store) {
       this.model = model;
-      this.run = run;
+      this.run = run2;
       this.store = store;
+      const typeset = typesetter(run2.spec);
       const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
-      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
       this.rows = [...first.querySelectorAll("tbody tr")];
       this.element = el(
         "details",
         { class: "panel model-panel" },
         el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
         first,
-        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
     }
     model;
@@ -25753,21 +28297,47 @@
     rows;
     /** Mark the variables that a layer writes. */
     draw(layer2) {
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer2 + 1));
+      const number4 = this.run.layerOf(layer2) + 1;
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number4));
     }
     /** The button that chooses the layer which writes a variable. */
     writer({ layer: layer2, part }) {
       const name2 = layer2 === 0 ? "embedding" : `layer ${layer2} (${this.run.spec.layers[layer2 - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer2 - 1 }) }, name2);
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer2 - 1] ?? -1 }) }, name2);
     }
   };
-  function table(caption, headings, rows) {
-    const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
-    const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
+  function table(caption, headings, rows, typeset) {
+    const filled = headings.map((_, column3) => rows.some((row) => row[column3] !== ""));
+    const kept2 = (cells) => cells.filter((_, column3) => filled[column3]);
     const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
-    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
   }
+
+  // src/picture.ts
+  var Picture = class extends Graph {
+    constructor(run2, spec, buffers, redraw) {
+      super(spec.name, spec.graph, buffers, redraw);
+      this.run = run2;
+      this.spec = spec;
+      set(this.scroll, { "aria-label": `The ${spec.name}` });
+    }
+    run;
+    spec;
+    draw(position) {
+      const { marks: marks2, name: name2 } = this.spec;
+      const column3 = marks2 && this.run.spec.columns.find((each) => each.name === marks2.column);
+      if (!column3) return;
+      const node = (i2) => i2 < 0 ? marks2.start : marks2.nodes[this.run.rows.cell(column3.name, i2)];
+      const [before, now] = [node(position - 1), node(position)];
+      this.unmark("now");
+      this.nodes.get(now ?? "")?.classList.add("now");
+      for (const edge of this.edges.get(`${before}->${now}`) ?? []) edge.classList.add("now");
+      const said2 = `${column3.name} ${this.run.rows.cell(column3.name, position)}, after the token ${this.run.rows.fed(position)}`;
+      this.caption.textContent = said2;
+      set(this.scroll, { "aria-label": `The ${name2}: ${said2}` });
+    }
+  };
 
   // src/rules.ts
   var MOST5 = 40;
@@ -25775,8 +28345,8 @@
     constructor(description, store) {
       this.description = description;
       this.store = store;
-      const { run, rules, tape, number: number3 } = description;
-      const { lead, prompt } = run.spec;
+      const { run: run2, rules, tape, number: number4 } = description;
+      const { lead, prompt } = run2.spec;
       if (tape !== null) this.list.append(el("li", {}, this.token(0)));
       for (const rule of rules) {
         const item = el("li", { class: "prompt-rule", "data-rule": rule.wanted }, this.token(rule.key), this.token(rule.value));
@@ -25786,7 +28356,7 @@
       const symbols = Array.from({ length: Math.min(prompt - lead, MOST5) }, (_, n) => this.token(lead + n));
       const more = prompt - lead - symbols.length;
       this.list.append(el("li", { class: "prompt-word" }, ...symbols, more > 0 ? el("span", { class: "meaning" }, `and ${more} more`) : null, this.token(prompt)));
-      set(this.said, { class: `lookup hue${number3 % 7}` });
+      set(this.said, { class: `lookup hue${number4 % 7}` });
       const told = `${count(rules.length, "rule")} in ${count(lead, "token")}, then the input`;
       this.element = el(
         "section",
@@ -25822,16 +28392,16 @@
     }
     token(i2) {
       const text = this.description.run.rows.fed(i2);
-      const kind = i2 >= this.description.run.spec.lead ? "symbol" : "";
+      const kind2 = i2 >= this.description.run.spec.lead ? "symbol" : "";
       const act = () => this.store.set({ i: i2, playing: false });
-      const button2 = el("button", { type: "button", class: `prompt-token mono ${kind}`, "data-token": i2, "aria-label": `position ${i2}: ${text}`, title: `position ${i2}`, click: act }, text);
+      const button2 = el("button", { type: "button", class: `prompt-token mono ${kind2}`, "data-token": i2, "aria-label": `position ${i2}: ${text}`, title: `position ${i2}`, click: act }, text);
       this.tokens.set(i2, button2);
       return button2;
     }
     says(lookup) {
-      const { label, number: number3 } = this.description;
+      const { label, number: number4 } = this.description;
       if (!lookup) return ["The machine has no state yet: no rule is looked up."];
-      return [sample(number3), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
+      return [sample(number4), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
     }
     /** Bring what is marked into view, in the list alone: the page stays where it is. */
     show(lookup, i2) {
@@ -25843,25 +28413,1540 @@
     }
   };
 
+  // src/sequence/why.ts
+  function listed(positions) {
+    const runs2 = [];
+    for (const p of positions) {
+      const last2 = runs2.at(-1);
+      if (last2 && last2[1] === p - 1) last2[1] = p;
+      else runs2.push([p, p]);
+    }
+    const texts = runs2.map(([from, to]) => from === to ? String(from) : to === from + 1 ? `${from}, ${to}` : `${from}…${to}`);
+    return texts.length > 8 ? `${texts.slice(0, 7).join(", ")}, …` : texts.join(", ");
+  }
+  function sign(node, { nodes }) {
+    const always = (n) => n !== void 0 && nodes[n].operator === "always" && nodes[n].value;
+    switch (node.operator) {
+      case "input":
+        return "in";
+      case "place":
+        return "i";
+      case "text":
+        return "“”";
+      case "always":
+        return node.value ? "⊤" : "⊥";
+      case "choose":
+        return "if";
+      case "one of":
+        return nodes[node.arguments[0]].operator === "input" && node.values.length === 1 ? "Q" : "∈";
+      case "since":
+        return always(node.arguments[0]) ? "once" : "since";
+      case "until":
+        return always(node.arguments[0]) ? "eventually" : "until";
+      case "comparison":
+        return { "<=": "≤", ">=": "≥", "==": "=", "!=": "≠" }[node.relation] ?? node.relation;
+      case "predicate":
+        return node.predicate === "power of 2" ? "2ᵏ" : node.predicate;
+      case "retrieve":
+        return node.choice === "latest" ? "▶" : "◀";
+      default:
+        return { same: "=", not: "¬", and: "∧", or: "∨", previous: "⊖", next: "⊕", "count left": "#←", "count right": "#→", sum: "+" }[node.operator] ?? node.operator;
+    }
+  }
+  function reason(spec, { values, selected: selected3, letters: letters2 }, number4, i2) {
+    const { nodes } = spec;
+    const node = nodes[number4];
+    const n = letters2.length;
+    const at = (which, p) => values[which][p - 1];
+    const text = (which, p) => nodes[which].kind === "label" ? `'${shownAtom(at(which, p))}'` : shownAtom(at(which, p));
+    const named = (which) => ({ code: nodes[which].name });
+    const [first, second, third] = node.arguments;
+    const here = (...which) => which.map((each) => [each, i2]);
+    const true_ = Boolean(at(number4, i2));
+    const truth = (which, p) => at(which, p) ? "true" : "false";
+    const span = (which, positions) => positions.map((p) => [which, p]);
+    switch (node.operator) {
+      case "input":
+        return { words: ["the token at ", String(i2), " is ", { code: text(number4, i2) }], cells: [] };
+      case "place":
+        return { words: [`the position is ${i2}`], cells: [] };
+      case "text":
+      case "always":
+        return { words: ["the same at every position"], cells: [] };
+      case "one of":
+        return { words: [named(first), " is ", { code: text(first, i2) }, true_ ? ", " : ", not ", node.values.length > 1 ? "one of " : "", { code: node.values.map((value) => `'${value}'`).join(", ") }], cells: here(first) };
+      case "same":
+        return { words: [named(first), " is ", { code: text(first, i2) }, " and ", named(second), " is ", { code: text(second, i2) }], cells: here(first, second) };
+      case "choose":
+        return { words: [named(first), ` is ${truth(first, i2)}, so it is `, named(at(first, i2) ? second : third)], cells: here(first, at(first, i2) ? second : third) };
+      case "not":
+        return { words: [named(first), ` is ${truth(first, i2)}`], cells: here(first) };
+      case "and":
+      case "or": {
+        const decides = node.operator === "or";
+        const deciding = node.arguments.filter((part) => Boolean(at(part, i2)) === decides);
+        if (!deciding.length) return { words: [node.operator === "and" ? "all of its parts are true" : "none of its parts is true"], cells: here(...node.arguments) };
+        const words2 = deciding.slice(0, 3).flatMap((part, k) => [k ? " and " : "", named(part)]);
+        const more = deciding.length > 3 ? [` and ${deciding.length - 3} more`] : [];
+        return { words: [...words2, ...more, ` ${deciding.length > 1 ? "are" : "is"} ${decides ? "true" : "false"}`], cells: here(...deciding) };
+      }
+      case "previous":
+        return i2 === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 - 1)} at ${i2 - 1}`], cells: span(first, [i2 - 1]) };
+      case "next":
+        return i2 === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 + 1)} at ${i2 + 1}`], cells: span(first, [i2 + 1]) };
+      case "since":
+      case "until":
+        return nearest3(node, at, nodes, i2, n);
+      case "count left":
+      case "count right": {
+        const range2 = node.operator === "count left" ? between(1, i2) : between(i2, n);
+        const there = range2.filter((j) => at(first, j));
+        return { words: there.length ? ["of the positions ", listed(range2), ", ", named(first), " is true at ", listed(there)] : [named(first), " is true at none of ", listed(range2)], cells: span(first, there) };
+      }
+      case "comparison":
+        return { words: [{ code: `${text(first, i2)} ${sign(node, spec)} ${text(second, i2)}` }, true_ ? "" : " does not hold"], cells: here(first, second) };
+      case "predicate":
+        return { words: [named(first), " is ", { code: text(first, i2) }, `, which is ${true_ ? "" : "not "}${predicateSaid(node)}`], cells: here(first) };
+      case "sum": {
+        const terms = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i2))}`);
+        const constant = node.constant !== 0 ? [String(node.constant)] : [];
+        return { words: [{ code: `${[...terms, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number4, i2)}` }], cells: here(...node.arguments) };
+      }
+      case "retrieve": {
+        const there = selected3[number4][i2 - 1].flatMap((yes, k) => yes ? [k + 1] : []);
+        const sight = between(1, n).filter((j2) => IN_SIGHT[node.sight](j2, i2));
+        const read4 = leaves(node.score);
+        const j = node.choice === "latest" ? there.at(-1) : there[0];
+        const sought = sight.length ? `of the positions in sight, ${listed(sight)}, ` : "no position is in sight, ";
+        if (j === void 0) return { words: [sight.length ? `${sought}none is selected, so it is ` : `${sought}so it is `, named(node.default), ` here`], cells: here(node.default) };
+        const cells = [[node.values, j], ...read4.key.map((k) => [k, j]), ...here(...read4.query)];
+        return { words: [sought, `${listed(there)} ${there.length > 1 ? "are" : "is"} selected; the ${node.choice} is ${j}, where `, named(node.values), " is ", { code: text(node.values, j) }], cells };
+      }
+      default:
+        return { words: [], cells: [] };
+    }
+  }
+  function nearest3(node, at, nodes, i2, n) {
+    const [left, right] = node.arguments;
+    const since = node.operator === "since";
+    const range2 = since ? between(1, i2).reverse() : between(i2, n);
+    const free = nodes[left].operator === "always";
+    const broken = range2.find((k) => !at(left, k));
+    const reached = range2.filter((k) => broken === void 0 || (since ? k > broken : k < broken));
+    const found = reached.find((j) => at(right, j));
+    const [l, r] = [{ code: nodes[left].name }, { code: nodes[right].name }];
+    const which = since ? "latest" : "earliest";
+    const order2 = (positions) => listed([...positions].sort((a, b) => a - b));
+    if (found !== void 0) {
+      const way = reached.slice(0, reached.indexOf(found) + 1);
+      const cells2 = [[right, found], ...free ? [] : way.map((k) => [left, k])];
+      return { words: [`the ${which} position where `, r, ` is true is ${found}`, ...free ? [] : [", and ", l, ` is true at ${order2(way)}`]], cells: cells2 };
+    }
+    if (broken === void 0) return { words: [r, ` is true at none of ${order2(range2)}`], cells: range2.map((j) => [right, j]) };
+    const cells = [[left, broken], ...reached.map((j) => [right, j])];
+    if (!reached.length) return { words: [l, " is false here"], cells };
+    return { words: [l, ` is false at ${broken}, and `, r, ` is true at none of ${order2(reached)}, ${since ? "behind" : "before"} it`], cells };
+  }
+  function predicateSaid({ predicate, modulus, remainder }) {
+    if (predicate === "mod") return modulus === 2 ? remainder ? "odd" : "even" : `${remainder} modulo ${modulus}`;
+    return { prime: "prime", square: "a square", "power of 2": "a power of 2" }[predicate];
+  }
+  function leaves(score) {
+    if ("key" in score) return { key: [score.key], query: [] };
+    if ("query" in score) return { key: [], query: [score.query] };
+    if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
+    const parts3 = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts3.flatMap(({ key }) => key), query: parts3.flatMap(({ query }) => query) };
+  }
+
+  // src/sequence/formula.ts
+  var FAR = 12;
+  var FormulaPanel = class {
+    constructor(run2, spec, store) {
+      this.run = run2;
+      this.spec = spec;
+      this.store = store;
+      const { before, after } = spec;
+      const tokens = Array.from({ length: run2.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
+      this.found = evaluate(spec, tokens);
+      this.tree = treeOf(spec);
+      this.heads = run2.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
+      const corner = el("span", { role: "columnheader", class: "formula-node" }, "subformula");
+      this.columns = tokens.map(
+        (token3, p) => el("span", { role: "columnheader", class: "formula-token", "data-position": p + before.length }, el("b", { class: "mono" }, this.shown(token3)), el("span", { class: "index" }, String(p + before.length)))
+      );
+      const header = el("div", { role: "row", class: "formula-row formula-header" }, corner, ...this.columns);
+      const rows = this.tree.map((row, r) => this.treeRow(row, r, tokens.length));
+      this.grid = el("div", { class: "formula-grid", role: "grid", "aria-label": "Every subformula at every position", "aria-rowcount": rows.length + 1, style: `--positions:${tokens.length}` }, header, ...rows);
+      this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
+      this.grid.addEventListener("click", (event) => this.clicked(event));
+      this.grid.addEventListener("keydown", (event) => this.pressed(event));
+      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun} at every position` }, el("h2", {}, `The ${spec.automaton ? "levels" : spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+    }
+    run;
+    spec;
+    store;
+    element;
+    found;
+    tree;
+    grid;
+    scroll;
+    why = el("div", { class: "formula-why", "aria-live": "polite" });
+    heads;
+    /** By row and position of the word, from 0. */
+    cells = [];
+    columns = [];
+    labels = [];
+    lit = [];
+    row = 0;
+    followed = -1;
+    /** Give the tree what room the positions leave, at least two fifths, and keep the chosen column in view. */
+    measure() {
+      const room = this.scroll.clientWidth - 2;
+      const positions = this.columns.reduce((sum2, column3) => sum2 + column3.offsetWidth, 0);
+      this.grid.style.setProperty("--tree", `${Math.max(Math.floor(0.42 * room), room - positions)}px`);
+      this.followed = -1;
+    }
+    draw(position, layer2) {
+      const { before, nodes } = this.spec;
+      const p = Math.max(0, Math.min(position - before.length, this.columns.length - 1));
+      const outside = position < before.length || position - before.length >= this.columns.length;
+      const { node } = this.tree[this.row];
+      this.mark(p, outside, layer2);
+      const { words: words2, cells } = reason(this.spec, this.found, node, p + 1);
+      for (const [which, at] of outside ? [] : cells) this.light(which, at - 1, "reads");
+      const heads = outside ? [] : nodes[node].heads.map((place) => this.looked(place, p + before.length));
+      for (const { hue, attended } of heads.slice(0, 1))
+        for (const j of attended.length > FAR ? [] : attended) {
+          const column3 = this.columns[j - before.length];
+          if (column3) this.add(column3, `seen ${hue}`);
+        }
+      this.why.replaceChildren(...outside ? this.ends(position) : this.said(node, p, words2, heads));
+      this.follow(p);
+    }
+    // ── what is drawn once ──
+    treeRow({ node, depth, again }, r, n) {
+      const spec = this.spec.nodes[node];
+      const named = spec.variable || spec.name;
+      const title = again ? `${spec.text}: the same part as above` : spec.variable ? `${spec.variable} = ${spec.text}` : spec.text;
+      const label = el(
+        "span",
+        { role: "rowheader", class: `formula-node${again ? " again" : ""}`, title },
+        ...Array.from({ length: depth }, () => el("i", { class: "guide", "aria-hidden": "true" })),
+        el("span", { class: "operator" }, sign(spec, this.spec)),
+        el("span", { class: `mono formula-text${spec.variable ? " defined" : ""}` }, named)
+      );
+      this.labels.push(label);
+      this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
+      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2, "data-node": node }, label, ...this.cells.at(-1));
+    }
+    cell(node, { kind: kind2 }, row, p) {
+      const text = this.found.texts[node][p];
+      const wrong = this.wrong(node, p);
+      const at = p + this.spec.before.length;
+      const look = kind2 === "bit" ? text === "T" ? "yes" : "no" : kind2;
+      const said2 = wrong === null ? null : `the weights say ${wrong}, the evaluator ${text}`;
+      return el(
+        "span",
+        { role: "gridcell", class: `formula-cell mono ${look}${wrong === null ? "" : " bad"}`, tabindex: -1, "data-row": row, "data-position": at, title: said2, "aria-label": said2 && `${text}: ${said2}` },
+        this.shown(text),
+        wrong === null ? null : el("span", { class: "due" }, `✗ ${wrong}`)
+      );
+    }
+    /** What the weights answer instead of a value; null where that is right, or where they do not answer it. */
+    wrong(node, p) {
+      const { outputs, before } = this.spec;
+      const k = outputs.findIndex((output) => output.node === node);
+      const heading2 = this.run.spec.columns[k + 1];
+      if (k < 0 || !heading2) return null;
+      const i2 = p + before.length;
+      const value = this.found.values[node][p];
+      const right = heading2.number && typeof value !== "string" ? this.run.rows.number(heading2.name, i2) === nearest(value) : this.run.rows.text(heading2.name, i2) === this.shown(this.found.texts[node][p]);
+      return right ? null : this.run.rows.cell(heading2.name, i2);
+    }
+    summary() {
+      const { tree, columns, cells } = this;
+      const bad = cells.flat().filter((cell) => cell.classList.contains("bad")).length;
+      const size = `${new Set(tree.map(({ node }) => node)).size} parts × ${columns.length} positions`;
+      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}, as the evaluator says`;
+    }
+    /** A text as tables show it. */
+    shown(text) {
+      const { shown: shown3 } = this.run.spec.live;
+      return Object.hasOwn(shown3, text) ? shown3[text] : text;
+    }
+    /** The token at a position of the run, as the alphabet has it. */
+    fed(i2) {
+      const token3 = this.run.rows.fed(i2);
+      return this.spec.alphabet.find((letter) => this.shown(letter) === token3) ?? token3;
+    }
+    // ── what is drawn at every step ──
+    mark(p, outside, layer2) {
+      for (const element of this.lit) element.className = element.dataset["plain"];
+      this.lit = [];
+      const focused = this.grid.querySelector("[tabindex='0']");
+      if (focused) set(focused, { tabindex: -1, "aria-selected": null });
+      if (outside) return;
+      this.add(this.columns[p], "now");
+      for (const row of this.cells) this.add(row[p], "now");
+      this.add(this.labels[this.row], "chosen");
+      this.tree.forEach(({ node }, r) => {
+        if (this.spec.nodes[node].heads.some(([each]) => each === layer2)) this.add(this.labels[r], "of-layer");
+      });
+      const chosen = this.cells[this.row][p];
+      this.add(chosen, "chosen");
+      set(chosen, { tabindex: 0, "aria-selected": "true" });
+      if (this.grid.contains(document.activeElement)) chosen.focus({ preventScroll: true });
+    }
+    light(node, p, how) {
+      this.tree.forEach((row, r) => {
+        if (row.node === node) this.add(this.cells[r][p], how);
+      });
+    }
+    add(element, how) {
+      element.dataset["plain"] ??= element.className;
+      element.className += ` ${how}`;
+      this.lit.push(element);
+    }
+    /** Where a head looks from a position of the run. */
+    looked([layer2, head], i2) {
+      const look = this.run.look(layer2, head, i2);
+      const attended = look.uniform ? Array.from({ length: look.count }, (_, k) => look.winner + k) : look.sharers;
+      return { label: `${layer2 + 1}.${head + 1}`, hue: `hue${Math.max(0, this.heads.indexOf(`${layer2} ${head}`)) % 7}`, attended, layer: layer2 };
+    }
+    said(node, p, words2, heads) {
+      const { name: name2, text, variable, kind: kind2 } = this.spec.nodes[node];
+      const at = p + this.spec.before.length;
+      const wrong = this.wrong(node, p);
+      const value = this.found.texts[node][p];
+      const said2 = kind2 === "bit" ? value === "T" ? "true" : "false" : this.shown(value);
+      const code2 = (text2) => el("code", {}, this.shown(text2));
+      const first = el("p", { class: "story" }, code2(variable || name2), ` is `, el("b", {}, said2), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code2(word.code)), ".");
+      const looks2 = heads.map(
+        ({ label, hue, attended }) => el("p", { class: `look ${hue}` }, el("b", { class: "tag" }, label), el("span", {}, `the head looks at ${attended.length > 1 ? "positions" : "position"} `, el("b", { class: "where" }, listed(attended))))
+      );
+      const whole3 = text !== name2 && text !== variable ? el("p", { class: "meaning mono" }, variable ? `${variable} = ${text}` : text) : null;
+      const bad = wrong === null ? null : el("p", { class: "bad" }, `✗ The weights say ${wrong} here.`);
+      return [first, bad, ...looks2, whole3].filter((part) => part !== null);
+    }
+    ends(position) {
+      const token3 = this.run.rows.fed(position);
+      return [el("p", { class: "story" }, `Position ${position} is ${token3}, outside the word: choose a position of the word to see why a part is true or false there.`)];
+    }
+    follow(p) {
+      if (p === this.followed) return;
+      this.followed = p;
+      const [column3, label] = [this.columns[p], this.labels[0]];
+      const [left, right] = [column3.offsetLeft - label.offsetWidth, column3.offsetLeft + column3.offsetWidth];
+      const { scrollLeft, clientWidth } = this.scroll;
+      if (left < scrollLeft) this.scroll.scrollLeft = left;
+      else if (right > scrollLeft + clientWidth) this.scroll.scrollLeft = right - clientWidth;
+    }
+    // ── what is chosen ──
+    clicked({ target }) {
+      const cell = target.closest("[data-position]");
+      if (cell) this.choose(Number(cell.dataset["row"] ?? this.row), Number(cell.dataset["position"]));
+    }
+    /** Choose a cell: the position, and the layer of the head that computes it. */
+    choose(row, i2, layer2 = true) {
+      this.row = row;
+      const { heads } = this.spec.nodes[this.tree[row].node];
+      this.store.set({ i: i2, playing: false, ...layer2 && heads[0] ? { layer: heads[0][0] } : {} });
+    }
+    pressed(event) {
+      const cell = event.target.closest("[data-row]");
+      if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
+      const [row, p] = [Number(cell.dataset["row"]), Number(cell.dataset["position"]) - this.spec.before.length];
+      const [rows, positions] = [this.tree.length - 1, this.columns.length - 1];
+      const places = {
+        ArrowLeft: [row, p - 1],
+        ArrowRight: [row, p + 1],
+        ArrowUp: [row - 1, p],
+        ArrowDown: [row + 1, p],
+        Home: [row, 0],
+        End: [row, positions],
+        Enter: [row, p],
+        " ": [row, p]
+      };
+      const place = places[event.key];
+      if (!place) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const [r, q] = [Math.max(0, Math.min(rows, place[0])), Math.max(0, Math.min(positions, place[1]))];
+      this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
+    }
+  };
+  function plain2({ operator: operator2, arguments: parts3 }) {
+    return operator2 === "always" || operator2 === "text" || operator2 === "input" || operator2 === "sum" && !parts3.length;
+  }
+  function treeOf({ nodes, root: root2 }) {
+    const rows = [];
+    const met = /* @__PURE__ */ new Set();
+    const waiting = [[root2, 0]];
+    while (waiting.length) {
+      const [node, depth] = waiting.pop();
+      const parts3 = [...new Set(nodes[node].arguments)].filter((part) => !plain2(nodes[part]));
+      const again = met.has(node) && parts3.length > 0;
+      met.add(node);
+      rows.push({ node, depth, again });
+      if (!again) waiting.push(...parts3.reverse().map((part) => [part, depth + 1]));
+    }
+    return rows;
+  }
+
+  // src/sequence/scheme.ts
+  var Scheme = class {
+    constructor(spec) {
+      this.spec = spec;
+      const { nodes } = spec;
+      const first = /* @__PURE__ */ new Map();
+      this.standsFor = nodes.map(({ kind: kind2, box, name: name2 }, n) => {
+        if (!box || kind2 !== "sop") return null;
+        if (!first.has(name2)) first.set(name2, n);
+        return first.get(name2);
+      });
+      this.has = this.standsFor.map((row, n) => row === n);
+      nodes.forEach((node, n) => {
+        if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
+      });
+      this.layers = [];
+      for (const node of nodes) {
+        this.layers.push(this.since(node));
+        this.ended.push(node.operator === "looped" || node.kind !== "loop" && node.arguments.some((part) => this.ended[part]));
+      }
+      const layers = [...new Set(this.layers.filter((_, n) => this.has[n]))].sort((a, b) => a - b);
+      this.bands = layers.map((layer2) => ({ layer: layer2, rows: this.inside(layer2) }));
+      this.rows = this.bands.flatMap((band) => band.rows);
+      this.edges = [...this.rows.flatMap((row) => this.into(row)), ...nodes.flatMap((node) => this.again(node))];
+    }
+    spec;
+    bands;
+    edges;
+    /** The nodes with rows, from top to bottom. */
+    rows;
+    has;
+    /** By node the row that stands for an s-op with a place of its own. */
+    standsFor;
+    layers;
+    /** Whether a node is made of what a loop leaves. */
+    ended = [];
+    /** The layer of the weights after which a node is known, from 0; -1: from the embedding on. */
+    layer(number4) {
+      return this.layers[number4];
+    }
+    /** Whether a node is made of what a loop leaves, so that it is known after the last pass. */
+    afterLoop(number4) {
+      return this.ended[number4];
+    }
+    /** Whether a node has a row. */
+    row(number4) {
+      return this.has[number4];
+    }
+    /** The heads of the weights that look where a selector selects, or where that of an aggregate does: layer and head, from 0. */
+    heads(number4) {
+      const selector = this.selector(number4);
+      if (selector === null) return [];
+      const own = this.spec.nodes[selector].heads;
+      return own.length ? own : this.spec.nodes[number4].heads;
+    }
+    /** A selector itself, or that of an aggregate; null of other nodes. */
+    selector(number4) {
+      const node = this.spec.nodes[number4];
+      if (node.kind === "selector") return number4;
+      return node.operator === "aggregate" ? node.arguments[0] : null;
+    }
+    /** The s-ops that a selector compares, as they are written: keys and queries, each once and without constants. */
+    compared(selector) {
+      const { nodes } = this.spec;
+      const [keys2, queries] = [/* @__PURE__ */ new Set(), /* @__PURE__ */ new Set()];
+      const visit = (number4) => {
+        const node = nodes[number4];
+        if (node.operator !== "select") return node.arguments.forEach(visit);
+        const [key, query] = node.arguments;
+        if (nodes[key].operator !== "constant") keys2.add(key);
+        if (nodes[query].operator !== "constant") queries.add(query);
+      };
+      visit(selector);
+      return { keys: [...keys2], queries: [...queries] };
+    }
+    /** The aggregates with rows of a selector. */
+    aggregates(selector) {
+      return this.rows.filter((row) => row !== selector && this.selector(row) === selector);
+    }
+    /** The edges to a row: from the rows that it is made of. */
+    into(to) {
+      const node = this.spec.nodes[to];
+      const from = (numbers, role) => this.behind(numbers).map((number4) => ({ from: number4, to, role }));
+      if (node.kind === "selector") {
+        const { keys: keys2, queries } = this.compared(to);
+        return [...from(keys2, "key"), ...from(queries, "query")];
+      }
+      if (node.operator === "aggregate") return [{ from: node.arguments[0], to, role: "selector" }, ...from([node.arguments[1]], "value")];
+      return from(parts2(node), "part");
+    }
+    /** The edges of a loop: from what a pass makes to what the next one begins with. */
+    again(node) {
+      if (node.operator !== "repeat") return [];
+      return node.states.flatMap((to, n) => this.has[to] ? this.behind([node.nexts[n]]).filter((from) => from !== to).map((from) => ({ from, to, role: "again" })) : []);
+    }
+    /** The rows that nodes stand for: their own, or those of what they are made of; each once. */
+    behind(numbers) {
+      const found = /* @__PURE__ */ new Set();
+      const visit = (number4) => {
+        const row = this.has[number4] ? number4 : this.standsFor[number4];
+        if (row !== null) found.add(row);
+        else parts2(this.spec.nodes[number4]).forEach(visit);
+      };
+      numbers.forEach(visit);
+      return [...found].sort((a, b) => a - b);
+    }
+    /** The cells that a cell is made of: the other end of each edge, and the position there. */
+    sources({ node, at }, { selected: selected3 }) {
+      const selector = this.selector(node);
+      const row = selector === null ? [] : selected3[selector][at];
+      return this.into(node).flatMap((edge) => {
+        if (edge.role !== "key" && edge.role !== "value") return [{ ...edge, at }];
+        return row.flatMap((on, k) => on ? [{ ...edge, at: k }] : []);
+      });
+    }
+    /** All cells that a cell depends on. */
+    upstream(place, evaluated) {
+      const found = /* @__PURE__ */ new Map();
+      const waiting = [place];
+      for (let here = waiting.pop(); here; here = waiting.pop())
+        for (const { from, at } of this.sources(here, evaluated)) {
+          const name2 = `${from}:${at}`;
+          if (found.has(name2)) continue;
+          found.set(name2, { node: from, at });
+          waiting.push({ node: from, at });
+        }
+      return [...found.values()];
+    }
+    since(node) {
+      if (node.heads.length) return Math.max(...node.heads.map(([layer2]) => layer2));
+      if (node.operator === "aggregate" && this.spec.nodes[node.arguments[0]].heads.length) return this.layers[node.arguments[0]];
+      return node.since ?? Math.max(-1, ...node.arguments.map((part) => this.layers[part] ?? -1));
+    }
+    /** The rows of a layer: each selector before what it aggregates, anything after what it is made of. */
+    inside(layer2) {
+      const here = this.layers.flatMap((own, number4) => own === layer2 && this.has[number4] ? [number4] : []);
+      const order2 = here.flatMap((number4) => this.spec.nodes[number4].kind === "selector" ? [number4, ...here.filter((each) => this.spec.nodes[each].operator === "aggregate" && this.selector(each) === number4)] : []);
+      return [...order2, ...here.filter((number4) => !order2.includes(number4))];
+    }
+  };
+  function parts2(node) {
+    return node.operator === "looped" ? [node.arguments[1]] : node.arguments;
+  }
+  function kindOf(node, values) {
+    if (node.kind === "selector") return "selector";
+    if (typeof values[0] === "string") return "token";
+    return values.every((value) => typeof value === "boolean") && !node.numeric ? "truth" : "number";
+  }
+  function sizeOf(value) {
+    return typeof value === "string" ? null : Math.abs(nearest(value));
+  }
+
+  // src/sequence/flow.ts
+  var ROW = 36;
+  var HIGH = 26;
+  var HEAD = 36;
+  var LEAST = 26;
+  var MOST6 = 46;
+  var WIDEST = 78;
+  var CHARACTER = 7.4;
+  var DOT = 12;
+  var BARS = 48;
+  var ROLES = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
+  var FlowPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      let y = 0;
+      for (const { layer: layer2, rows } of program.scheme.bands) {
+        const button2 = el(
+          "button",
+          { type: "button", class: "flow-band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
+          el("span", { class: "number" }, String(layer2 + 1)),
+          program.title(layer2)
+        );
+        this.bands.set(layer2, button2);
+        this.names.append(button2);
+        y += HEAD;
+        for (const row of rows) {
+          this.middle.set(row, y + ROW / 2);
+          this.names.append(this.name(row, y));
+          y += ROW;
+        }
+      }
+      this.height = y + 4;
+      this.names.prepend(this.arcs);
+      this.names.style.height = `${this.height}px`;
+      this.scroll.append(el("div", { class: "flow-score" }, el("div", { class: "flow-corner" }), this.heading, this.names, this.tape));
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
+      this.tape.addEventListener("mouseleave", () => this.light(null));
+      this.tape.addEventListener("click", (event) => {
+        const place = this.under(event);
+        if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
+      });
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `flow-role of-${role}` }, name2));
+      this.element = el(
+        "section",
+        { class: "panel flow-panel", "aria-label": "The flow of the computation" },
+        el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
+        this.scroll,
+        this.said,
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+      );
+    }
+    program;
+    store;
+    element;
+    scroll = el("div", { class: "scroll flow" });
+    heading = svg("svg", { class: "flow-positions", "aria-hidden": "true" });
+    names = el("div", { class: "flow-names" });
+    arcs = svg("svg", { class: "flow-arcs", "aria-hidden": "true" });
+    tape = svg("svg", { class: "flow-tape", "aria-hidden": "true" });
+    said = el("p", { class: "flow-said mono" });
+    lines = svg("g", {});
+    marks = svg("g", {});
+    column = svg("rect", { class: "flow-column" });
+    buttons = /* @__PURE__ */ new Map();
+    bands = /* @__PURE__ */ new Map();
+    cells = /* @__PURE__ */ new Map();
+    edges = [];
+    /** The middle of each row, from the top. */
+    middle = /* @__PURE__ */ new Map();
+    height;
+    wide = 0;
+    drawn = null;
+    shown = null;
+    /** Lay out the cells in the width that there is. */
+    measure() {
+      const { names, scroll, program } = this;
+      this.drawn = null;
+      names.style.width = "";
+      const spare = scroll.clientWidth - names.offsetWidth - program.count * MOST6 - 16;
+      if (spare > 0) names.style.width = `${Math.min(names.offsetWidth + spare, 380)}px`;
+      this.drawArcs();
+    }
+    draw(now) {
+      const { program } = this;
+      if (this.drawn !== program.evaluated) this.build();
+      const here = program.place(now);
+      const lit = now.lit;
+      const near2 = /* @__PURE__ */ new Set();
+      for (const { edge, group } of this.edges) {
+        const touches = edge.from === here.node || edge.to === here.node;
+        group.classList.toggle("near", touches);
+        if (touches) near2.add(edge.from).add(edge.to);
+      }
+      const chosen = program.chosen(now);
+      for (const [row, button2] of this.buttons) {
+        const classes = { ...program.known(row, now), chosen: row === chosen, lit: row === lit?.node, near: near2.has(row) };
+        for (const [name2, on] of Object.entries(classes)) for (const part of [button2, this.cells.get(row)]) part.classList.toggle(name2, on);
+        set(button2, { "aria-pressed": String(row === chosen), tabindex: row === chosen ? 0 : -1 });
+      }
+      const layer2 = program.layer(now.layer);
+      for (const [number4, button2] of this.bands) {
+        button2.classList.toggle("chosen", number4 === layer2);
+        set(button2, { "aria-pressed": String(number4 === layer2) });
+      }
+      set(this.column, { x: here.at * this.wide });
+      this.said.textContent = program.because(here);
+      this.scroll.classList.toggle("playing", now.playing);
+      this.trace(here);
+      if (chosen === this.shown) return;
+      this.shown = chosen;
+      this.show(chosen);
+    }
+    /** Bring a row into view, in the panel alone. */
+    show(row) {
+      const { scroll, heading: heading2 } = this;
+      const [top2, bottom] = [this.middle.get(row) - ROW - HEAD / 2, this.middle.get(row) + ROW];
+      const high = scroll.clientHeight - heading2.clientHeight;
+      if (top2 < scroll.scrollTop) scroll.scrollTop = top2;
+      else if (bottom > scroll.scrollTop + high) scroll.scrollTop = bottom - high;
+    }
+    name(row, y) {
+      const { program, store } = this;
+      const { name: name2 } = program.node(row);
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: `sop kind-${program.kind(row)}${program.isOutput(row) ? " output" : ""}`,
+          style: `top:${y}px`,
+          "data-node": row,
+          "aria-pressed": "false",
+          title: name2,
+          click: () => store.set({ node: row }),
+          mouseenter: () => this.light({ node: row, at: program.place(store.now).at }),
+          mouseleave: () => this.light(null)
+        },
+        ...program.kind(row) === "selector" ? program.tags(row) : [],
+        el("span", { class: "sop-name" }, name2)
+      );
+      this.buttons.set(row, button2);
+      return button2;
+    }
+    /** Draw the cells of all rows. */
+    build() {
+      const { program, height } = this;
+      const { count: count2, scheme } = program;
+      this.drawn = program.evaluated;
+      const room = this.scroll.clientWidth - this.names.offsetWidth - 10;
+      const widest = Math.max(1, ...scheme.rows.flatMap((row) => program.texts(row).map((text) => text.length)));
+      const least = Math.min(WIDEST, Math.max(LEAST, widest * CHARACTER + 8));
+      const wide = Math.max(least, Math.min(Math.max(MOST6, least), Math.floor(room / count2)));
+      this.wide = wide;
+      const width = count2 * wide + 4;
+      set(this.tape, { width, height, viewBox: `0 0 ${width} ${height}` });
+      set(this.heading, { width, height: 20, viewBox: `0 0 ${width} 20` });
+      this.heading.replaceChildren(...Array.from({ length: count2 }, (_, i2) => svg("text", { x: (i2 + 0.5) * wide, y: 14, "text-anchor": "middle" }, String(i2))));
+      set(this.column, { y: 0, width: wide, height });
+      for (const row of scheme.rows) {
+        this.cells.set(row, this.row(row));
+        set(this.buttons.get(row), { "aria-label": program.said(row) });
+      }
+      this.tape.replaceChildren(this.column, this.marks, this.lines, ...this.cells.values());
+    }
+    row(row) {
+      const { program, wide } = this;
+      const kind2 = program.kind(row);
+      const group = svg("g", { "data-node": row, class: `flow-cells kind-${kind2}${program.isOutput(row) ? " output" : ""}`, transform: `translate(0 ${this.middle.get(row) - HIGH / 2})` });
+      if (kind2 === "selector") {
+        program.selected(row).forEach((keys2, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.bars(keys2))));
+        return group;
+      }
+      const selector = program.scheme.selector(row);
+      const sizes = program.evaluated.values[row].map(sizeOf);
+      const largest2 = Math.max(...sizes.map((size) => size ?? 0), 1e-9);
+      program.texts(row).forEach((text, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.cell(text, kind2, kind2 === "number" ? sizes[q] / largest2 : 0, selector !== null && !program.selected(selector)[q].includes(true)))));
+      return group;
+    }
+    /** share: how large the value is beside the largest of the row; fallback: whether it is there because nothing is selected. */
+    cell(text, kind2, share, fallback) {
+      const { wide, program } = this;
+      const hue = kind2 === "token" ? program.hue(text) : null;
+      const frame = svg("rect", { class: `frame${hue === null ? "" : ` hue${hue} tinted`}${kind2 === "truth" && text === "T" ? " yes" : ""}${fallback ? " fallback" : ""}`, x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      const tall = Math.round((HIGH - 4) * share);
+      const bar = tall ? svg("rect", { class: "bar", x: 4, y: HIGH - 2 - tall, width: wide - 8, height: tall, rx: 2 }) : null;
+      return [frame, ...bar ? [bar] : [], this.label(text)];
+    }
+    label(text) {
+      const { wide } = this;
+      const tight = text.length * CHARACTER > wide - 6 ? { textLength: wide - 8, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { x: wide / 2, y: HIGH / 2 + 4.5, "text-anchor": "middle", ...tight }, text);
+    }
+    /** A selector's cell: the tape in small, filled where it is selected; of a long tape the number of selected positions. */
+    bars(keys2) {
+      const { wide } = this;
+      const frame = svg("rect", { class: "frame", x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      if (keys2.length > BARS) return [frame, this.label(String(keys2.filter(Boolean).length))];
+      const step = (wide - 9) / keys2.length;
+      const thick = step > 2.5 ? step - 0.8 : step * 0.85;
+      const path = (on) => keys2.flatMap((key, k) => key === on ? [`M${(4.5 + k * step).toFixed(2)} 5h${thick.toFixed(2)}v${HIGH - 10}h${(-thick).toFixed(2)}z`] : []).join("");
+      return [frame, svg("path", { class: "off", d: path(false) }), svg("path", { class: "on", d: path(true) })];
+    }
+    /** The arcs between rows, left of their names. */
+    drawArcs() {
+      const { scheme } = this.program;
+      const { height } = this;
+      const room = parseFloat(getComputedStyle(this.names.querySelector(".sop")).paddingLeft);
+      const x = room - DOT;
+      set(this.arcs, { width: room, height, viewBox: `0 0 ${room} ${height}` });
+      this.edges.length = 0;
+      const length = (edge) => this.middle.get(edge.to) - this.middle.get(edge.from);
+      const farthest = Math.max(...scheme.edges.map((edge) => Math.abs(length(edge))), 1);
+      const shift2 = { key: -4, query: 4, value: 0, selector: -3, part: 0, again: 0 };
+      for (const edge of [...scheme.edges].sort((a, b) => Math.abs(length(b)) - Math.abs(length(a)))) {
+        const from = this.middle.get(edge.from);
+        const to = this.middle.get(edge.to) + shift2[edge.role];
+        const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
+        const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
+        const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
+        this.edges.push({ edge, group: svg("g", { class: `flow-edge of-${edge.role}` }, line, tip2) });
+      }
+      const dots = scheme.rows.map((row) => svg("circle", { class: `flow-dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
+    }
+    /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
+    trace(here) {
+      const { wide, middle, program } = this;
+      const sources = program.scheme.sources(here, program.evaluated);
+      const direct = new Map(sources.map((source) => [`${source.from}:${source.at}`, source]));
+      const mark2 = (node, at, kind2) => svg("rect", { class: `flow-mark ${kind2}`, x: at * wide, y: middle.get(node) - HIGH / 2 - 2, width: wide, height: HIGH + 4, rx: 7 });
+      this.marks.replaceChildren(
+        ...program.scheme.upstream(here, program.evaluated).filter(({ node, at }) => !direct.has(`${node}:${at}`)).map(({ node, at }) => mark2(node, at, "far")),
+        ...[...direct.values()].map(({ from, at, role }) => mark2(from, at, `of-${role}`)),
+        mark2(here.node, here.at, "here")
+      );
+      this.lines.replaceChildren(
+        ...sources.map(({ from, at, role }) => {
+          const [x0, x1] = [(at + 0.5) * wide, (here.at + 0.5) * wide];
+          const [y0, y1] = [middle.get(from), middle.get(here.node)];
+          if (at !== here.at) {
+            const bend = Math.max(8, (y1 - y0 - HIGH) / 2);
+            return svg("path", { class: `flow-line of-${role}`, d: `M${x0} ${y0 + HIGH / 2 + 2}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1 - HIGH / 2 - 2}` });
+          }
+          const edge = (here.at + 1) * wide;
+          return svg("path", { class: `flow-line of-${role}`, d: `M${edge - 2} ${y0}Q${edge + 3} ${y0} ${edge + 3} ${y0 + 6}V${y1 - 6}Q${edge + 3} ${y1} ${edge - 2} ${y1}` });
+        })
+      );
+    }
+    /** The row and the position under the mouse. */
+    under(event) {
+      const box = this.tape.getBoundingClientRect();
+      const at = Math.floor((event.clientX - box.left) / this.wide);
+      const y = event.clientY - box.top;
+      if (at < 0 || at >= this.program.count) return null;
+      for (const [node, middle] of this.middle) if (Math.abs(y - middle) <= ROW / 2) return { node, at };
+      return null;
+    }
+    light(lit) {
+      const now = this.store.now.lit;
+      if (lit?.node !== now?.node || lit?.at !== now?.at) this.store.set({ lit });
+    }
+    /** Move the focus along the arcs, or from row to row. */
+    key(event) {
+      const { rows } = this.program.scheme;
+      const edges = this.program.scheme.edges.filter(({ role }) => role !== "again");
+      const place = rows.findIndex((row) => this.buttons.get(row) === document.activeElement);
+      if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const here = rows[place];
+      const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
+      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const find2 = keys2[event.key];
+      if (!find2) return;
+      event.preventDefault();
+      const next = rows[find2()];
+      if (next === void 0) return;
+      this.buttons.get(next).focus();
+      this.light({ node: next, at: this.program.place(this.store.now).at });
+    }
+  };
+
+  // src/sequence/program.ts
+  var LISTED = 10;
+  var Program = class {
+    /** word: the tokens of the input. */
+    constructor(spec, run2, word) {
+      this.spec = spec;
+      this.run = run2;
+      this.word = word;
+      this.scheme = new Scheme(spec);
+      this.lines = spec.source.trimEnd().split("\n");
+      this.evaluated = this.whole = evaluate(spec, word);
+      this.kinds = spec.nodes.map((node, n) => kindOf(node, this.evaluated.values[n]));
+    }
+    spec;
+    run;
+    word;
+    scheme;
+    /** The lines of its text. */
+    lines;
+    kinds;
+    whole;
+    /** By loop and pass, what every node is if the loop ends after it. */
+    after = /* @__PURE__ */ new Map();
+    /** What every node is, in the chosen pass of a loop. */
+    evaluated;
+    /** The number of positions of the input. */
+    get count() {
+      return this.word.length;
+    }
+    /** The position of the run at which position `at` of the input is. */
+    position(at) {
+      return this.spec.before.length + at;
+    }
+    /** What is computed, in a line. */
+    get about() {
+      const heads = this.scheme.rows.filter((row) => this.kind(row) === "selector").length;
+      const depth = Math.max(0, ...this.spec.nodes.map((node) => node.depth));
+      return `depth ${depth}, ${count(heads, "head")}`;
+    }
+    node(number4) {
+      return this.spec.nodes[number4];
+    }
+    kind(number4) {
+      return this.kinds[number4];
+    }
+    /** The values of a node as the table shows them, blanks visible. */
+    texts(number4) {
+      return (this.evaluated.texts[number4] ?? []).map((text) => text.replaceAll(" ", "␣"));
+    }
+    selected(number4) {
+      return this.evaluated.selected[number4];
+    }
+    /** Whether it is what the program computes. */
+    isOutput(number4) {
+      return this.spec.root === number4;
+    }
+    /** The hue of a text among the tokens; null: it is none of them. */
+    hue(text) {
+      const letter = this.spec.alphabet.indexOf(text);
+      return letter < 0 ? null : letter % 7;
+    }
+    /** A row in words, for screen readers. */
+    said(row) {
+      const { name: name2 } = this.node(row);
+      return this.kind(row) === "selector" ? `selector ${name2}` : `${name2}: ${this.texts(row).join(" ")}`;
+    }
+    /** Why a cell is what it is, in a line. */
+    because({ node: number4, at }) {
+      const node = this.node(number4);
+      const here = `${node.name} at ${at}`;
+      const selector = this.scheme.selector(number4);
+      const text = this.texts(number4)[at];
+      const list = (all) => (all.length > LISTED ? [...all.slice(0, LISTED), "…"] : all).join(", ");
+      if (selector === null) {
+        const parts3 = this.scheme.into(number4).map(({ from }) => `${this.node(from).name} = ${this.texts(from)[at]}`);
+        return parts3.length ? `${here} = ${node.text} = ${text}, where ${list(parts3)}` : `${here} = ${text}`;
+      }
+      const keys2 = this.selected(selector)[at].flatMap((on, k) => on ? [k] : []);
+      const places = list(keys2.map(String));
+      if (node.kind === "selector") {
+        if (node.operator !== "select") return `${here} selects ${places || "nothing"}`;
+        const [key, query] = node.arguments;
+        return `${here} selects ${places || "nothing"}: the positions where ${this.node(key).name} ${node.relation} ${this.texts(query)[at]}`;
+      }
+      const values = node.arguments[1];
+      const { name: name2 } = this.node(values);
+      if (!keys2.length) return `${here} = ${text}, the default: ${this.node(selector).name} selects nothing there`;
+      if (keys2.length === 1) return `${here} = ${name2} at ${places} = ${text}`;
+      return `${here} = the mean of ${name2} at ${places} = the mean of ${list(keys2.map((k) => this.texts(values)[k]))} = ${text}`;
+    }
+    /** The numbers of the heads that compute a selector, in their hues. */
+    tags(row) {
+      return this.scheme.heads(row).map(([layer2, head]) => el("b", { class: `tag hue${this.number(layer2, head) % 7}` }, `${layer2 + 1}.${head + 1}`));
+    }
+    /** Where the heads of the selector of a node look, in the chosen pass. */
+    looks(node, { layer: step }) {
+      const steps = this.run.stepsWith(step);
+      return this.scheme.heads(node).map(([layer2, head]) => ({
+        label: `${layer2 + 1}.${head + 1}`,
+        hue: this.number(layer2, head) % 7,
+        keys: this.word.map((_, at) => {
+          const weights = this.run.attention(steps[layer2], head, this.position(at));
+          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+        })
+      }));
+    }
+    /** The number of a head among those of all layers. */
+    number(layer2, head) {
+      return this.run.spec.layers.slice(0, layer2).reduce((sum2, { heads }) => sum2 + heads.length, head);
+    }
+    // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
+    /** The layer of a step, from 0; -1: the embedding. */
+    layer(step) {
+      return this.run.layerOf(step);
+    }
+    /** The step of a layer that goes with the chosen step: in the same pass of a loop, otherwise the last. */
+    step(layer2, chosen) {
+      return layer2 < 0 ? -1 : this.run.stepsWith(chosen)[layer2];
+    }
+    title(layer2) {
+      return layer2 < 0 ? "input" : this.run.spec.layers[layer2].name;
+    }
+    /** See what there is in the pass of a step. */
+    turn({ layer: step }) {
+      const { spec, run: run2, after } = this;
+      const [layer2, pass] = run2.spec.steps[step] ?? [-1, 0];
+      const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last2]) => first <= layer2 && layer2 <= last2)];
+      if (loop === void 0) return void (this.evaluated = this.whole);
+      const key = `${loop} ${pass}`;
+      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after.get(key);
+    }
+    /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
+    known(row, { layer: step }) {
+      const { run: run2, scheme } = this;
+      const [own, layer2] = [scheme.layer(row), this.layer(step)];
+      const looping = own === layer2 && (run2.spec.steps[step]?.[1] ?? 0) < run2.passes(layer2) && scheme.afterLoop(row);
+      return { unknown: own > layer2 || looping, fresh: own === layer2 && !looping };
+    }
+    /** The chosen row: the one that was clicked, otherwise the head of the chosen layer, or the last row that is known there. */
+    chosen({ node, layer: layer2 }) {
+      if (node !== null && this.scheme.row(node)) return node;
+      const known = this.scheme.bands.filter((band) => band.layer <= this.layer(layer2));
+      const rows = (known.at(-1) ?? this.scheme.bands[0]).rows;
+      return rows.find((row) => this.node(row).operator === "aggregate") ?? rows.at(-1);
+    }
+    /** The cell that is looked at: the one under the mouse, otherwise that of the chosen row at the position. */
+    place(now) {
+      const at = Math.max(0, Math.min(this.count - 1, now.i - this.spec.before.length));
+      return now.lit ?? { node: this.chosen(now), at };
+    }
+  };
+
+  // src/sequence/matrix.ts
+  var CELL = 26;
+  var LEAST2 = 19;
+  var GAP = 7;
+  var CHARACTER2 = 7;
+  var LONGEST3 = [24, 18, 14, 10];
+  var FLAG = 17;
+  var SPACE = 24;
+  var WRITTEN = 16;
+  var Matrices = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+    }
+    program;
+    store;
+    element = el("div", { class: "matrices" });
+    /** By query position, what is marked when it is looked at. */
+    marked = [];
+    cell = CELL;
+    /** The most characters of a label. */
+    longest = LONGEST3[0];
+    /** Whether the matrices of heads are below that of the selector. */
+    stacked = false;
+    /** Draw the matrix of the selector of a node, and beside it those of heads, in `room` pixels. */
+    show(node, heads, room) {
+      const { count: count2, scheme } = this.program;
+      const selector = scheme.selector(node);
+      this.marked = Array.from({ length: count2 }, () => []);
+      const own = () => this.margins(selector).left + this.margins(selector).right + 4;
+      const beside = (this.width([this.program.word]) + 2 + SPACE) * heads.length;
+      const together = () => Math.floor((room - own() - beside) / (count2 * (1 + heads.length)));
+      this.cell = CELL;
+      for (this.longest of LONGEST3) if (together() >= LEAST2) break;
+      this.stacked = together() < LEAST2;
+      if (this.stacked) this.longest = LONGEST3[0];
+      this.cell = Math.min(CELL, this.stacked ? Math.max(LEAST2, Math.floor((room - own()) / count2)) : together());
+      this.element.replaceChildren(this.selector(node, selector), ...heads.map((head) => this.attention(node, selector, head)));
+    }
+    /** Mark the row of a query position. */
+    draw(at) {
+      this.marked.forEach((parts3, q) => {
+        for (const part of parts3) {
+          part.classList.toggle("now", q === at);
+          if (part.hasAttribute("tabindex")) set(part, { tabindex: q === at ? 0 : -1 });
+        }
+      });
+    }
+    selector(node, selector) {
+      const { program, cell } = this;
+      const { count: count2, scheme } = program;
+      const { keys: keys2, queries } = scheme.compared(selector);
+      const results = scheme.aggregates(selector);
+      const values = this.averaged(selector);
+      const { left, asked, given: given2, top: top2 } = this.margins(selector);
+      const right = left + count2 * cell + GAP;
+      const bottom = top2 + count2 * cell + GAP;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, cell / 2], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left - asked * (queries.length + 0.5), top2 + (q + 0.5) * cell], asked, "token-label")
+      ];
+      keys2.forEach((key, n) => parts3.push(this.text(this.label(key), left - GAP, (n + 1.5) * cell, "end", "label of-key"), ...this.strip(key, left, (n + 1) * cell, "key")));
+      queries.forEach((query, n) => {
+        const x = left - asked * (queries.length - n);
+        const y = top2 - 12 - FLAG * (queries.length - n - 1);
+        parts3.push(this.text(this.label(query), x + asked, y, "end", "label of-query"), ...this.down(query, x, top2, asked, "query"));
+      });
+      results.forEach((result, n) => {
+        const y = top2 - 12 - FLAG * (results.length - n - 1);
+        const kinds = program.selected(selector).map((row) => row.includes(true) ? "value" : "fallback");
+        parts3.push(this.text(this.label(result, Math.floor((count2 * cell + (n + 1) * given2) / CHARACTER2)), right + (n + 1) * given2 - 2, y, "end", `label of-value${result === node ? " shown" : ""}`), ...this.down(result, right + n * given2, top2, given2, kinds));
+      });
+      values.forEach((value, n) => parts3.push(this.text(this.label(value), left - GAP, bottom + (n + 0.5) * cell, "end", "label of-value"), ...this.strip(value, left, bottom + n * cell, "value")));
+      const rows = program.selected(selector).map((row, q) => {
+        const path = row.flatMap((on, k) => on ? [square(left + k * cell, top2 + q * cell, cell)] : []).join("");
+        return this.row(node, q, left, top2, path, "on", this.saidRow(row), "selector");
+      });
+      const width = right + given2 * results.length + 2;
+      const height = bottom + values.length * cell + 2;
+      return this.figure("selector", `The selector: row, query position; column, key position`, width, height, left, top2, [...parts3, ...rows]);
+    }
+    attention(node, selector, { label, hue, keys: keys2 }) {
+      const { program, cell } = this;
+      const { count: count2 } = program;
+      const left = this.width([program.word]) + 2;
+      const top2 = this.stacked ? cell + GAP : this.margins(selector).top;
+      const parts3 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, top2 - cell / 2 - 3], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left / 2, top2 + (q + 0.5) * cell], left, "token-label")
+      ];
+      const rows = keys2.map((looked, q) => {
+        const due = program.selected(selector)[q];
+        const empty2 = !due.includes(true);
+        const share = 1 / looked.length;
+        const path = looked.map((k) => square(left + k * cell, top2 + q * cell, cell)).join("");
+        const group = this.row(node, q, left, top2, path, `share${empty2 ? " loose" : ""}`, `head ${label} looks at ${looked.join(", ")}${looked.length > 1 ? `, ${shareText(share)} each` : ""}`, label);
+        group.querySelector(".share")?.setAttribute("fill-opacity", String(share === 1 ? 1 : 0.12 + 0.5 * share));
+        if (count2 <= WRITTEN) for (const k of looked) group.append(this.text(shareText(share), left + (k + 0.5) * cell, top2 + (q + 0.5) * cell, "middle", share > 0.55 && !empty2 ? "written light" : "written"));
+        if (empty2) return group;
+        const wrong = due.flatMap((on, k) => on !== looked.includes(k) ? [square(left + k * cell, top2 + q * cell, cell)] : []);
+        if (wrong.length) group.append(svg("path", { class: "different", d: wrong.join("") }));
+        return group;
+      });
+      const below = this.stacked ? 0 : GAP + this.averaged(selector).length * cell;
+      const figure = this.figure(`attention hue${hue}`, `Head ${label}: row, where it looks from; column, where it looks`, left + count2 * cell + 2, top2 + count2 * cell + below + 2, left, top2, [...parts3, ...rows]);
+      set(figure, { "data-head": label });
+      figure.prepend(el("figcaption", {}, "attention of ", el("b", { class: "tag" }, label)));
+      return figure;
+    }
+    figure(kind2, said2, width, height, left, top2, parts3) {
+      const { cell } = this;
+      const { count: count2 } = this.program;
+      const grid = Array.from({ length: count2 + 1 }, (_, n) => `M${left} ${top2 + n * cell}h${count2 * cell}M${left + n * cell} ${top2}v${count2 * cell}`).join("");
+      const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said2 }, svg("rect", { class: "ground", x: left, y: top2, width: count2 * cell, height: count2 * cell }), svg("path", { class: "lines", d: grid }), ...parts3);
+      const caption = kind2 === "selector" ? [el("figcaption", {}, "selector")] : [];
+      return el("figure", { class: `matrix ${kind2}` }, ...caption, el("div", { class: "scroll", tabindex: -1 }, drawing));
+    }
+    /** A row of a matrix: what is filled, and what is pointed at. */
+    row(node, q, left, top2, path, kind2, said2, of) {
+      const { cell, program, store } = this;
+      const { count: count2 } = program;
+      const light = () => store.set({ lit: { node, at: q } });
+      const frame = svg("rect", {
+        class: "row-frame",
+        x: left,
+        y: top2 + q * cell,
+        width: count2 * cell,
+        height: cell,
+        tabindex: -1,
+        role: "button",
+        "aria-label": `position ${q}, ${program.word[q]}: ${said2}`,
+        "data-row": q,
+        "data-of": of,
+        mouseenter: light,
+        mouseleave: () => store.set({ lit: null }),
+        focus: light,
+        blur: () => store.set({ lit: null }),
+        click: () => store.set({ i: program.position(q), playing: false }),
+        keydown: (event) => this.key(event, of, q)
+      });
+      this.marked[q].push(frame);
+      return svg("g", { class: "matrix-row" }, path ? svg("path", { class: kind2, d: path }) : null, frame);
+    }
+    key(event, of, q) {
+      const next = { ArrowUp: q - 1, ArrowDown: q + 1, Home: 0, End: this.program.count - 1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") this.store.set({ i: this.program.position(q), playing: false });
+      else if (next === void 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      else this.element.querySelector(`[data-of="${of}"][data-row="${next}"]`)?.focus();
+      event.preventDefault();
+    }
+    saidRow(row) {
+      const keys2 = row.flatMap((on, k) => on ? [k] : []);
+      return keys2.length ? `selects ${keys2.join(", ")}` : "selects nothing";
+    }
+    /** What is around the matrix of a selector: the room left of it, of which each column of queries takes `asked`, the columns of results
+     * right of it, each `given` wide, and the room above it. */
+    margins(selector) {
+      const { program, cell } = this;
+      const { keys: keys2, queries } = program.scheme.compared(selector);
+      const results = program.scheme.aggregates(selector);
+      const asked = this.width([...queries.map((query) => program.texts(query)), program.word]);
+      const given2 = this.width(results.map((result) => program.texts(result)));
+      const wide = (node) => this.label(node).length * CHARACTER2 + GAP;
+      const labels = [...[...keys2, ...this.averaged(selector)].map(wide), ...queries.map((query, n) => wide(query) + asked * (queries.length - n - 1))];
+      const flags = Math.max(queries.length, results.length) * FLAG;
+      return { left: Math.max(asked * (queries.length + 1), ...labels), right: GAP + given2 * results.length, top: (1 + keys2.length) * cell + flags + GAP, asked, given: given2 };
+    }
+    label(node, longest = this.longest) {
+      const { name: name2 } = this.program.node(node);
+      return name2.length > longest ? `${name2.slice(0, longest - 1)}…` : name2;
+    }
+    /** What is averaged where a selector selects, each once and without constants. */
+    averaged(selector) {
+      const { program } = this;
+      const values = program.scheme.aggregates(selector).map((result) => program.node(result).arguments[1]);
+      return [...new Set(values)].filter((value) => program.node(value).operator !== "constant");
+    }
+    width(columns) {
+      return Math.max(this.cell, ...columns.flat().map((text) => Math.min(60, text.length * CHARACTER2 + 6)));
+    }
+    strip(node, x, y, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, k) => [svg("rect", { class: `box of-${kind2}`, x: x + k * cell, y, width: cell, height: cell - 2 }), this.text(text, x + (k + 0.5) * cell, y + cell / 2 - 1, "middle", "", cell - 3)]);
+    }
+    down(node, x, y, wide, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, q) => [svg("rect", { class: `box of-${typeof kind2 === "string" ? kind2 : kind2[q]}`, x, y: y + q * cell, width: wide - 2, height: cell }), this.text(text, x + wide / 2 - 1, y + (q + 0.5) * cell, "middle", "", wide - 4)]);
+    }
+    texts(texts, place, most, kind2) {
+      return texts.map((text, n) => this.text(text, ...place(n), "middle", kind2, most - 3));
+    }
+    text(text, x, y, anchor, kind2, most = Infinity) {
+      const tight = text.length * CHARACTER2 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { class: kind2, x, y: y + 4, "text-anchor": anchor, ...tight }, text);
+    }
+  };
+  function square(x, y, size) {
+    return `M${x + 1} ${y + 1}h${size - 2}v${size - 2}h${2 - size}z`;
+  }
+  function shareText(share) {
+    const text = share.toFixed(2);
+    return share >= 0.995 ? "1" : text === "0.00" ? "~0" : text.slice(1);
+  }
+
+  // src/sequence/sop.ts
+  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var SOpPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      this.matrices = new Matrices(program, store);
+      this.lines = program.lines.map((line) => el("li", {}, el("code", {}, line || " ")));
+      this.text = el("ol", { class: "scroll program-text", tabindex: 0, "aria-label": "The program" }, ...this.lines);
+      this.element = el(
+        "section",
+        { class: "panel sop-panel", "aria-label": "The chosen s-op" },
+        el("h2", {}, "The chosen s-op ", this.title),
+        this.made,
+        this.facts,
+        this.values,
+        this.matrices.element,
+        this.note,
+        this.lines.length ? this.text : null
+      );
+    }
+    program;
+    store;
+    element;
+    title = el("span", { class: "mono sop-title" });
+    facts = el("p", { class: "sop-facts" });
+    made = el("p", { class: "mono sop-text" });
+    values = el("div", { class: "scroll sop-values" });
+    note = el("p", { class: "sop-note" });
+    lines;
+    text;
+    matrices;
+    shown = null;
+    measure() {
+      this.shown = null;
+    }
+    draw(now) {
+      const { program } = this;
+      const chosen = program.chosen(now);
+      if (this.shown?.[0] !== chosen || this.shown[1] !== program.evaluated) {
+        this.shown = [chosen, program.evaluated];
+        this.show(chosen, now);
+      }
+      const at = program.place(now).at;
+      this.matrices.draw(at);
+      for (const cell of this.values.querySelectorAll("td")) cell.classList.toggle("now", Number(cell.dataset["at"]) === at);
+    }
+    show(number4, now) {
+      const { program, store } = this;
+      const node = program.node(number4);
+      const selector = program.scheme.selector(number4);
+      this.title.textContent = node.name;
+      this.made.replaceChildren(...this.definitions(number4).map(([name2, text], n) => el("span", {}, ...n ? [el("b", {}, name2), ` = ${text}`] : [`= ${text}`])));
+      const layer2 = program.scheme.layer(number4);
+      const button2 = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
+      const users = program.scheme.edges.filter(({ from, role }) => from === number4 && role !== "again").map(({ to }) => to);
+      this.facts.replaceChildren(
+        el("span", {}, `${KINDS[program.kind(number4)]}, known ${layer2 < 0 ? "from the embedding on" : `after layer ${layer2 + 1}`}`),
+        ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button2(row)] : [button2(row)]))] : []
+      );
+      this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
+      const heads = selector === null ? [] : program.looks(number4, now);
+      if (selector === null) this.matrices.element.replaceChildren();
+      else this.matrices.show(number4, heads, this.element.clientWidth - 2 * parseFloat(getComputedStyle(this.element).paddingLeft));
+      this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
+      this.mark(number4);
+    }
+    /** How a node is made, and the selectors with names that it is made of. */
+    definitions(number4) {
+      const found = /* @__PURE__ */ new Map();
+      const visit = (each, always) => {
+        const { kind: kind2, name: name2, text, box, arguments: parts3 } = this.program.node(each);
+        if (always || kind2 === "selector" && box) found.set(each, [name2, text]);
+        if (always || kind2 === "selector") {
+          for (const part of parts3) if (this.program.node(part).kind === "selector") visit(part, false);
+        }
+      };
+      visit(number4, true);
+      return [...found.values()].filter(([name2, text]) => name2 !== text);
+    }
+    /** How the heads of the weights compare with a selector, in words. */
+    compared(selector, heads) {
+      const rows = this.program.selected(selector);
+      if (!heads.length) return ["No head of the weights looks for this selector."];
+      const empty2 = rows.filter((row) => !row.includes(true)).length;
+      if (empty2 === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
+      const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
+      return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
+    }
+    /** The values of an s-op below the tokens, and above it those of what it is made of. */
+    table(number4) {
+      const { program, store } = this;
+      const parts3 = program.scheme.into(number4).map(({ from }) => from);
+      const row = (name2, texts, kind2) => el("tr", { class: kind2 }, el("th", { scope: "row", class: "mono" }, name2), ...texts.map((text, at) => el("td", { class: "mono", "data-at": at, click: () => store.set({ i: program.position(at), playing: false }) }, text)));
+      const rows = parts3.filter((part) => program.texts(part).length).map((part) => row(program.node(part).name, program.texts(part), "part"));
+      return el("table", {}, el("caption", { class: "said" }, `${program.node(number4).name} at every position`), row("input", program.word, "word"), ...rows, row(program.node(number4).name, program.texts(number4), "result"));
+    }
+    /** Mark the lines of the program that a node comes from, and bring them into view. */
+    mark(number4) {
+      const { at } = this.program.node(number4);
+      this.lines.forEach((line, n) => {
+        const text = this.program.lines[n];
+        const here = at !== null && at[0] === n + 1;
+        line.classList.toggle("from", here);
+        if (!here) line.firstElementChild.replaceChildren(text || " ");
+        else {
+          const [start, end2] = [at[1] - 1, Math.min(text.length, at[1] - 1 + at[2])];
+          line.firstElementChild.replaceChildren(text.slice(0, start), el("mark", {}, text.slice(start, end2)), text.slice(end2));
+          this.text.scrollTop = line.offsetTop - this.text.clientHeight / 2;
+        }
+        set(line, { "aria-current": here ? "true" : null });
+      });
+    }
+  };
+
+  // src/sequence/rasp.ts
+  function raspPanel(spec, run2, store) {
+    const fed = Array.from({ length: run2.count }, (_, i2) => run2.rows.fed(i2));
+    let program;
+    try {
+      program = new Program(spec, run2, fed.slice(spec.before.length, run2.count - spec.after.length));
+    } catch (error) {
+      if (!(error instanceof Refused2)) throw error;
+      const refused2 = el("section", { class: "panel", "aria-label": "The flow of the computation" }, el("h2", {}, "The flow of the computation"), el("p", { class: "sop-note" }, error.message));
+      return { element: refused2, measure: () => void 0, draw: () => void 0 };
+    }
+    const [flow, sop] = [new FlowPanel(program, store), new SOpPanel(program, store)];
+    return {
+      element: sop.element,
+      beside: flow.element,
+      measure() {
+        flow.measure();
+        sop.measure();
+      },
+      draw(_i, _layer, now) {
+        program.turn(now);
+        flow.draw(now);
+        sop.draw(now);
+      },
+      pointed: ({ lit }) => lit && { i: program.position(lit.at), heads: program.scheme.heads(lit.node) },
+      subspace: (now) => program.node(program.chosen(now)).subspace
+    };
+  }
+
+  // src/sequence/panel.ts
+  function sequencePanel(spec, run2, store, _buffers) {
+    if (spec.kind === "logic") return new FormulaPanel(run2, spec, store);
+    return raspPanel(spec, run2, store);
+  }
+
+  // src/live/soft.ts
+  var NEAR2 = 0.25;
+  var HIGHEST = 10;
+  var LOWEST2 = -10;
+  var STREAK = 3;
+  var HALVINGS = 5;
+  function softened(decoder, temperature) {
+    if (decoder.loops.length) throw new Refused2("these weights have loops, in whose passes the errors of softmax add up, and no bound is known: use average-hard attention");
+    const layers = decoder.layers.map((layer2) => ({
+      ...layer2,
+      heads: layer2.heads.map((head) => {
+        const values = head.query.values.map((value) => value / temperature);
+        if (values.some((value) => !Number.isFinite(value))) throw new Refused2(`queries divided by the temperature ${temperature} are too large: use a higher one`);
+        return { ...head, soft: true, query: { ...head.query, values } };
+      })
+    }));
+    return { ...decoder, layers };
+  }
+  function answersAt({ outputs }, logits, soft) {
+    let start = 0;
+    return outputs.map(({ labels }) => {
+      let values = Array.from(logits.subarray(start, start += labels ? labels.length : 1));
+      const whole3 = values.map(even);
+      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR2)) values = whole3;
+      if (!labels) return plainNumber(values[0] + 0);
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
+  }
+  function even(value) {
+    const below = Math.floor(value);
+    const rest = value - below;
+    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  }
+  var Softness = class {
+    /** tokens: all that are fed. */
+    constructor(decoder, tokens) {
+      this.decoder = decoder;
+      this.given = prompted(decoder, tokens);
+      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits, false));
+    }
+    decoder;
+    /** The answers under hard attention, by position and output. */
+    hard;
+    given;
+    at(temperature) {
+      const weights = this.decoder.layers.map(({ heads }) => heads.map(() => []));
+      const watch = (i2) => ({ stage() {
+      }, head: (layer2, head, look) => weights[layer2][head][i2] = look && look.weights });
+      const passed = wholeRun(softened(this.decoder, temperature), this.given, new Map(this.given.map((_, i2) => [i2, watch(i2)])));
+      const answers = passed.map(({ logits }) => answersAt(this.decoder, logits, true));
+      let [right, flips] = [0, null];
+      answers.forEach(
+        (row, i2) => row.forEach((answer, k) => {
+          if (answer === this.hard[i2][k]) right++;
+          else flips ??= [i2, k];
+        })
+      );
+      return { answers, flips, flipped: answers.map((row, i2) => row.some((answer, k) => answer !== this.hard[i2][k])), right, weights };
+    }
+    /** The largest temperature found at which every answer is the same; null: none of those tried. */
+    warmest() {
+      const right = (power2) => this.at(2 ** power2).flips === null;
+      let best2 = null;
+      for (let power2 = HIGHEST; power2 >= LOWEST2; power2--) {
+        if (!right(power2)) best2 = null;
+        else {
+          best2 ??= power2;
+          if (best2 - power2 === STREAK) break;
+        }
+      }
+      if (best2 === null) return null;
+      let [low, high] = [best2, best2 + 1];
+      for (let n = 0; n < HALVINGS && best2 < HIGHEST; n++) {
+        const middle = (low + high) / 2;
+        [low, high] = right(middle) ? [middle, high] : [low, middle];
+      }
+      return 2 ** low;
+    }
+  };
+
+  // src/sequence/soft.ts
+  var [COLDEST, HOTTEST, STEPS] = [-10, 5, 4];
+  var MOST_HEADS = 16;
+  var SoftPanel = class _SoftPanel {
+    constructor(run2, store, decoder) {
+      this.run = run2;
+      this.store = store;
+      this.decoder = decoder;
+      const all = run2.spec.layers.flatMap(({ heads }, layer2) => heads.map(({ name: name2, seen }, head) => ({ layer: layer2, head, name: name2, seen, label: `${layer2 + 1}.${head + 1}` })));
+      this.heads = all.map((each, n) => ({ ...each, hue: `hue${n % 7}` })).filter(({ seen }) => seen).slice(0, MOST_HEADS);
+      const inside = el(
+        "div",
+        {},
+        el("p", { class: "meaning" }, "The same weights with softmax in place of hard attention: every query is divided by the temperature τ."),
+        el("div", { class: "soft-slider" }, el("label", { for: "temperature" }, "temperature"), this.slider, this.power),
+        this.verdict,
+        this.limit,
+        el("div", { class: "scroll", tabindex: 0, "aria-label": "The weights of the heads" }, this.grid)
+      );
+      this.element = el("details", { class: "panel soft-panel" }, el("summary", {}, el("h2", {}, "Under softmax ", el("span", { class: "check" }, "the temperature at which an answer flips"))), inside);
+      this.slider.addEventListener("input", () => this.measured());
+      this.element.addEventListener("toggle", () => this.measured());
+      this.grid.addEventListener("click", ({ target }) => {
+        const place = target.closest("[data-position]")?.dataset["position"];
+        if (place !== void 0) store.set({ i: Number(place), playing: false });
+      });
+    }
+    run;
+    store;
+    decoder;
+    element;
+    slider = el("input", { type: "range", min: COLDEST * STEPS, max: HOTTEST * STEPS, step: 1, value: 0, id: "temperature" });
+    power = el("output", { for: "temperature", class: "mono" });
+    verdict = el("p", { class: "soft-verdict", role: "status" });
+    limit = el("p", { class: "meaning" });
+    grid = el("div", { class: "soft-grid", role: "table", "aria-label": "The weights of the heads from this position" });
+    heads;
+    softness = null;
+    found = null;
+    at = 0;
+    /** The panel of a run; null: its weights are not in the page, have loops, or no head that scores differ for. */
+    static of(run2, store, buffers) {
+      const { decoder: spec, labels, loops, layers } = run2.spec;
+      if (!labels || loops.length || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
+      return new _SoftPanel(run2, store, () => decoderOf(spec, buffers));
+    }
+    draw(position) {
+      this.at = Math.min(position, this.run.count - 1);
+      if (this.found && this.element.open) this.drawGrid(this.found);
+    }
+    /** Run the weights at the temperature of the slider. */
+    measured() {
+      if (!this.element.open) return;
+      try {
+        if (!this.softness) {
+          const { run: run2 } = this;
+          const raw = Object.entries(run2.spec.live.shown);
+          const tokens = Array.from({ length: run2.count }, (_, i2) => raw.find(([, shown3]) => shown3 === run2.rows.fed(i2))?.[0] ?? run2.rows.fed(i2));
+          this.softness = new Softness(this.decoder(), tokens);
+          const warmest = this.softness.warmest();
+          if (warmest !== null) this.slider.value = String(Math.max(COLDEST * STEPS, Math.floor(STEPS * Math.log2(warmest))));
+          this.limit.textContent = warmest === null ? "At none of the temperatures tried, down to 2⁻¹⁰, every answer is right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
+        }
+        this.found = this.softness.at(2 ** (Number(this.slider.value) / STEPS));
+      } catch (error) {
+        if (!(error instanceof Refused2)) throw error;
+        this.verdict.textContent = error.message;
+        return;
+      }
+      this.said(this.found);
+      this.drawGrid(this.found);
+    }
+    said({ answers, flips, right }) {
+      const power2 = Number(this.slider.value) / STEPS;
+      const all = answers.length * (answers[0]?.length ?? 0);
+      this.power.textContent = `τ = 2^${power2} = ${sixDigits(2 ** power2)}`;
+      set(this.slider, { "aria-valuetext": this.power.textContent });
+      this.verdict.className = `soft-verdict ${flips ? "bad" : "good"}`;
+      if (!flips) return this.verdict.replaceChildren(`✓ all ${all} answers are those of hard attention`);
+      const [i2, k] = flips;
+      const { name: name2 } = this.run.spec.columns[k + 1];
+      const go = el("button", { type: "button", class: "small", click: () => this.store.set({ i: i2, playing: false }) }, `position ${i2}`);
+      this.verdict.replaceChildren(`✗ ${all - right} of ${all} answers flip, the first at `, go, ": ", el("b", { class: "mono" }, name2), " is ", el("b", { class: "mono" }, answers[i2][k]), " instead of ", el("b", { class: "mono" }, this.softness.hard[i2][k]));
+    }
+    drawGrid({ flipped, weights }) {
+      const { run: run2, at, heads } = this;
+      const positions = Array.from({ length: run2.count }, (_, j) => j);
+      const header = [el("span", { role: "columnheader", class: "soft-name" }, `from position ${at}`), ...positions.map((j) => el("span", { role: "columnheader", class: `soft-token${j === at ? " now" : ""}`, "data-position": j }, el("b", { class: "mono" }, run2.rows.fed(j)), el("span", { class: "index" }, String(j))))];
+      const rows = heads.map(({ layer: layer2, head, hue, label, name: name2 }) => {
+        const own = weights[layer2][head][at];
+        const [start, end2] = run2.look(layer2, head, at).sight;
+        const cells = positions.map((j) => {
+          const weight = own && j >= start && j < end2 ? own[j - start] : null;
+          const text = weight === null ? "" : weight >= 0.995 ? "1" : weight < 5e-3 ? "0" : weight.toFixed(2).slice(1);
+          return el("span", { role: "cell", class: "soft-cell mono", "data-position": j, style: weight ? `--weight:${weight.toFixed(3)}` : null, title: weight === null ? "out of sight" : sixDigits(weight) }, text);
+        });
+        return el("div", { role: "row", class: `soft-row ${hue}` }, el("span", { role: "rowheader", class: "soft-name", title: name2 }, el("b", { class: "tag" }, label), ` ${name2}`), ...cells);
+      });
+      const verdicts = positions.map((j) => el("span", { role: "cell", class: `soft-cell ${flipped[j] ? "bad" : "good"}`, "data-position": j, title: flipped[j] ? "an answer flips" : "as under hard attention" }, flipped[j] ? "✗" : "✓"));
+      this.grid.style.setProperty("--positions", String(run2.count));
+      this.grid.replaceChildren(el("div", { role: "row", class: "soft-row" }, ...header), ...rows, el("div", { role: "row", class: "soft-row" }, el("span", { role: "rowheader", class: "soft-name" }, "answers"), ...verdicts));
+    }
+  };
+
   // src/state.ts
   var Store = class {
-    constructor(last2, layers, start, first = 0, home = layers - 1) {
+    constructor(last2, layers, start, first = 0, home = layers - 1, plays = "positions") {
       this.last = last2;
       this.layers = layers;
       this.first = first;
       this.home = home;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start };
+      this.plays = plays;
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
     }
     last;
     layers;
     first;
     home;
+    plays;
     now;
     views = [];
     drawing = false;
     clock = 0;
     owed = 0;
     ended = false;
+    /** The last layer that can be chosen. */
+    get top() {
+      return this.plays === "layers" ? this.layers : this.layers - 1;
+    }
     subscribe(view2) {
       this.views.push(view2);
     }
@@ -25874,7 +29959,8 @@
       if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
-      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -25891,9 +29977,18 @@
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
+    /** Move what plays by n, and stop playing. */
+    advance(n) {
+      if (this.plays === "layers") this.set({ layer: this.now.layer + n, playing: false });
+      else this.step(n);
+    }
     toggle() {
-      const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
+      const { playing } = this.now;
+      const again = !playing && (this.plays === "layers" ? { layer: -1 } : { i: this.first });
+      this.set({ playing: !playing, ...again && this.finished ? again : {} });
+    }
+    get finished() {
+      return this.plays === "layers" ? this.now.layer === this.top : this.now.i === this.last;
     }
     draw() {
       this.drawing = false;
@@ -25907,11 +30002,11 @@
         if (!this.now.playing) return;
         this.owed += Math.max(0, time - this.clock) / 1e3 * this.now.speed;
         this.clock = time;
-        const whole2 = Math.floor(this.owed);
-        if (whole2 > 0) {
-          this.owed -= whole2;
-          const i2 = this.now.i + whole2;
-          this.set(i2 >= this.last ? { i: this.last, playing: false } : { i: i2 });
+        const whole3 = Math.floor(this.owed);
+        if (whole3 > 0) {
+          this.owed -= whole3;
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole3 } : { i: this.now.i + whole3 });
+          if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
       };
@@ -25921,9 +30016,9 @@
 
   // src/states.ts
   var StateGraph = class extends Graph {
-    constructor(run, machine, buffers, redraw) {
+    constructor(run2, machine, buffers, redraw) {
       super("state graph", machine.graph, buffers, redraw);
-      this.run = run;
+      this.run = run2;
       this.machine = machine;
     }
     run;
@@ -25932,9 +30027,9 @@
       const { rows } = this.run;
       const i2 = Math.min(position, this.run.count - 1);
       const name2 = rows.text("q", i2);
-      const symbol = rows.text("a", i2);
+      const symbol2 = rows.text("a", i2);
       const state = this.machine.states.findIndex((q) => q.name === name2);
-      const rule = name2 !== null && symbol !== null ? ruleAt(this.machine, name2, symbol) : void 0;
+      const rule = name2 !== null && symbol2 !== null ? ruleAt(this.machine, name2, symbol2) : void 0;
       this.unmark("now");
       this.nodes.get(`s${state}`)?.classList.add("now");
       if (rule) {
@@ -25943,7 +30038,7 @@
         edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
       }
       if (name2 === null) this.start()?.classList.add("now");
-      const said2 = name2 === null ? "not started" : rule ? `δ(${name2}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name2}: no rule for ${symbol ?? "⊥"}`;
+      const said2 = name2 === null ? "not started" : rule ? `δ(${name2}, ${symbol2}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name2}: no rule for ${symbol2 ?? "⊥"}`;
       this.caption.textContent = said2;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said2}` });
     }
@@ -25953,29 +30048,30 @@
   };
 
   // src/table.ts
-  var ROW = 36;
+  var ROW2 = 36;
   var AROUND = 8;
   var PRINTED = 40;
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST6 = 21;
+  var MOST7 = 21;
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
-    constructor(run, store, history3, signal) {
-      this.run = run;
+    constructor(run2, store, history3, signal) {
+      this.run = run2;
       this.store = store;
       this.history = history3;
       const name2 = history3 ? "The chapter's table" : "The table";
+      this.headings = run2.spec.columns.map((column3) => el("span", { role: "columnheader", title: column3.title }, column3.name));
       const header = el(
         "div",
         { class: "row header", role: "row" },
         el("span", { role: "columnheader", title: "the position" }, "i"),
         history3 && el("span", { role: "columnheader", title: TAPE }, "tape"),
-        ...run.spec.columns.map((column2) => el("span", { role: "columnheader", title: column2.title }, column2.name))
+        ...this.headings
       );
-      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
+      this.grid = el("div", { class: "grid", role: "table", "aria-rowcount": run2.count + 1, "aria-label": name2 }, el("div", { role: "rowgroup", class: "sticky" }, header), this.body);
       this.scroll = el("div", { class: "scroll table", tabindex: 0, "aria-label": "Rows" }, this.grid);
       this.element = el("section", { class: "panel table-panel", "aria-label": "The table" }, el("h2", {}, `${name2} `, el("span", { class: "check" }, this.summary())), this.scroll);
       this.scroll.addEventListener("scroll", () => this.fill(), { passive: true });
@@ -25989,6 +30085,7 @@
     body = el("div", { class: "rows", role: "rowgroup" });
     scroll;
     grid;
+    headings;
     shown = /* @__PURE__ */ new Map();
     stretch = () => null;
     window = 0;
@@ -26000,17 +30097,18 @@
     printing = false;
     /** Set the columns' widths, with smaller letters where they are too many; the element has to be in the page. */
     measure() {
-      const { run } = this;
+      const { run: run2 } = this;
       this.grid.style.fontSize = "";
       const size = parseFloat(getComputedStyle(this.grid).fontSize);
       const scale = characterWidth(this.grid);
       const room = this.scroll.clientWidth / scale;
-      const widest = run.spec.columns.map(({ name: name2 }) => Math.max(run.widest(name2), name2.length));
-      const signsFor = (limit2) => [String(run.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
-      const sum = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
-      const limit = LIMITS2.find((n) => sum(signsFor(n)) + this.tapeWidth(FEWEST) <= room / SMALLEST2) ?? LIMITS2.at(-1);
+      const widest = run2.spec.columns.map(({ name: name2 }) => Math.max(run2.widest(name2), name2.length));
+      const signsFor = (limit2) => [String(run2.count).length + 2.6, ...widest.map((n) => 2.3 + Math.min(n, limit2))];
+      const sum2 = (numbers) => numbers.reduce((all2, n) => all2 + n, 0);
+      const fits = (size2) => LIMITS2.find((n) => sum2(signsFor(n)) + this.tapeWidth(FEWEST) <= room / size2);
+      const limit = (run2.spec.labels ? fits(COMFORTABLE) : void 0) ?? fits(SMALLEST2) ?? LIMITS2.at(-1);
       const signs = signsFor(limit);
-      const rest = sum(signs);
+      const rest = sum2(signs);
       const tape = this.tapeWidth(this.choose(limit, room / COMFORTABLE - rest));
       const widths = [signs[0], ...this.history ? [tape] : [], ...signs.slice(1)].map((n) => n * scale);
       const all = (rest + tape) * scale;
@@ -26018,7 +30116,7 @@
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run.count * ROW}px`;
+      this.body.style.height = `${run2.count * ROW2}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -26027,11 +30125,16 @@
     }
     /** Show this many characters of a cell, and as many cells of the tape as there is room for. */
     choose(limit, room) {
-      const { history: history3 } = this;
+      const { history: history3, run: run2 } = this;
       const all = history3 ? history3.highest - history3.lowest + 1 : 0;
-      const window2 = history3 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
+      const window2 = history3 ? Math.min(all, MOST7, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
+      run2.spec.columns.forEach(({ name: name2, title }, n) => {
+        const text = shortened(name2, limit);
+        this.headings[n].textContent = text;
+        set(this.headings[n], { title: text === name2 ? title : `${name2}: ${title}` });
+      });
       if (history3) {
         this.cuts = window2 < all || history3.lowest < 0;
         this.grid.dataset["window"] = String(window2);
@@ -26045,19 +30148,19 @@
       const i2 = Math.min(position, this.run.count - 1);
       if (i2 !== this.now) {
         const { lead } = this.run.spec;
-        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW;
+        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW2;
         this.now = i2;
         const { scrollTop, clientHeight } = this.scroll;
-        const [top2, view2] = [i2 * ROW, clientHeight - ROW];
-        if (top2 < scrollTop + ROW) this.scroll.scrollTop = top2 - ROW;
-        else if (top2 + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW - view2;
+        const [top2, view2] = [i2 * ROW2, clientHeight - ROW2];
+        if (top2 < scrollTop + ROW2) this.scroll.scrollTop = top2 - ROW2;
+        else if (top2 + 2 * ROW2 > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW2 - view2;
       }
       this.fill();
     }
     fill() {
       const { scrollTop, clientHeight } = this.scroll;
-      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
-      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      let first = Math.max(0, Math.floor(scrollTop / ROW2) - AROUND);
+      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW2) + AROUND);
       if (this.printing) {
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last2 = Math.min(this.run.count, first + PRINTED);
@@ -26084,9 +30187,9 @@
       set(row, { "aria-current": now ? "true" : null });
     }
     row(i2) {
-      const { run, store } = this;
-      const { reference } = run.spec;
-      const first = run.spec.divergence?.position === i2;
+      const { run: run2, store } = this;
+      const { reference } = run2.spec;
+      const first = run2.spec.divergence?.position === i2;
       const row = el(
         "div",
         {
@@ -26098,22 +30201,22 @@
         },
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i2)),
         this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i2)),
-        ...run.spec.columns.map(({ name: name2 }) => {
-          const whole2 = run.rows.cell(name2, i2);
-          const text = shortened(whole2, this.limit);
-          const due = run.wrong(name2, i2);
-          const compared = run.compared(name2, i2);
-          const mark = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
+        ...run2.spec.columns.map(({ name: name2 }) => {
+          const whole3 = run2.rows.cell(name2, i2);
+          const text = shortened(whole3, this.limit);
+          const due = run2.wrong(name2, i2);
+          const compared2 = run2.compared(name2, i2);
+          const mark2 = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name2, "data-mark": mark, title: text === whole2 ? null : whole2 },
+            { role: "cell", class: `mono ${mark2}`, "data-column": name2, "data-mark": mark2, title: text === whole3 ? null : whole3 },
             text,
-            el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
+            el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
           );
         })
       );
-      row.style.top = `${i2 * ROW}px`;
+      row.style.top = `${i2 * ROW2}px`;
       return row;
     }
     /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
@@ -26135,7 +30238,7 @@
     summary() {
       const { spec } = this.run;
       const cells = `${spec.compared.toLocaleString("en")} cells`;
-      if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+      if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
       if (spec.agrees) return `✓ ${cells} compared with the ${spec.reference}, all agree`;
       return `✗ differs from the ${spec.reference} at position ${spec.divergence.position}`;
     }
@@ -26144,8 +30247,8 @@
   // src/tape.ts
   var MARGIN2 = 2;
   var Tape = class {
-    constructor(run, machine, history3, description = null) {
-      this.run = run;
+    constructor(run2, machine, history3, description = null) {
+      this.run = run2;
       this.machine = machine;
       this.history = history3;
       this.description = description;
@@ -26176,36 +30279,37 @@
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
     }
     draw(position, playing) {
-      const { run } = this;
+      const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
-      const i2 = Math.min(position, run.count - 1);
+      const i2 = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i2) : plainStory(run, i2));
-      this.end.hidden = position < run.count;
-      this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+      const plain3 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain3(run2, i2));
+      this.end.hidden = position < run2.count;
+      this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
     drawTape(history3, i2) {
-      const { run } = this;
-      const h = run.rows.number("h", i2);
+      const { run: run2 } = this;
+      const h = run2.rows.number("h", i2);
       const known = Number.isInteger(h);
       this.fit(known ? h : 0);
-      const fresh2 = i2 > run.spec.prompt + 1 ? history3.written(i2) : null;
+      const fresh2 = i2 > run2.spec.prompt + 1 ? history3.written(i2) : null;
       const blank = this.machine?.blank ?? "_";
       const one = this.machine?.tape === "one-way";
       const start = this.first;
       const cells = [];
       for (let cell = start; cell < start + this.size; cell++) {
-        const symbol = history3.symbol(cell, i2);
-        const place = cell + run.spec.lead;
-        const unread = i2 < run.spec.prompt && cell >= 0 && place > i2 && place < run.spec.prompt;
+        const symbol2 = history3.symbol(cell, i2);
+        const place = cell + run2.spec.lead;
+        const unread = i2 < run2.spec.prompt && cell >= 0 && place > i2 && place < run2.spec.prompt;
         cells.push(
           el(
             "div",
             {
-              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh2 ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              class: ["cell", known && cell === h ? "here" : "", symbol2 === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh2 ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
               "data-cell": cell
             },
-            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "symbol mono" }, symbol2 ?? blank),
             el("span", { class: "index" }, String(cell).replace("-", "−"))
           )
         );
@@ -26213,15 +30317,15 @@
       this.cells.replaceChildren(...cells);
       const open = !one || start > 0;
       set(this.cells, { class: `cells${open ? " open-left" : ""}` });
-      const state = run.rows.text("q", i2);
+      const state = run2.rows.text("q", i2);
       this.head.hidden = !known;
       const bubble = el("span", { class: "state mono", title: state === null ? "no state yet" : null }, state ?? "⊥");
       this.head.replaceChildren(bubble);
       this.head.style.setProperty("--at", String(h - start));
       this.keepInside(bubble, (h - start + 0.5) * this.cell);
-      const shown2 = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
+      const shown3 = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
       set(this.cells.parentElement, {
-        "aria-label": `Tape from cell ${start}: ${shown2}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
+        "aria-label": `Tape from cell ${start}: ${shown3}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
       });
     }
     /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */
@@ -26249,99 +30353,124 @@
 
   // src/verdict.ts
   function notices(runs2, store, searched) {
-    const wrong = runs2.filter((run) => run.spec.divergence);
+    const wrong = runs2.filter((run2) => run2.spec.divergence);
     if (runs2.length > 1 && !wrong.length)
       return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
-    return wrong.map((run) => {
-      const { position, column: column2, expected, found, cause } = run.spec.divergence;
-      const whose = runs2.length > 1 ? run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
+    return wrong.map((run2) => {
+      const { position, column: column3, expected, found, cause } = run2.spec.divergence;
+      const whose = runs2.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
       const [what, ...why] = cause;
+      const blamed = blamedLayer(run2.spec);
+      const show = ({ currentTarget }, layer2) => {
+        store.set({ i: position, layer: layer2 ? run2.stepsWith(store.now.layer)[layer2 - 1] : -1, playing: false });
+        const place = Math.max(0, runs2.indexOf(run2));
+        currentTarget.closest("aside").parentElement.querySelectorAll(`[data-layer="${layer2}"]`)[place]?.scrollIntoView({ block: "center" });
+      };
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
+        blamed === null ? null : el("button", { type: "button", class: "small", click: (event) => show(event, blamed) }, blamed ? `show layer ${blamed}` : "show the embedding"),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
       );
     });
   }
   function verdict(runs2, circuit) {
-    return runs2.map((run) => {
-      const { agrees } = run.spec;
-      const said2 = circuit ? outcome(run) : ending(run);
-      const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
-      const which = runs2.length > 1 ? `${run.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said2);
+    return runs2.map((run2) => {
+      const { agrees: agrees2 } = run2.spec;
+      const said2 = run2.spec.labels ? labelled(run2) : circuit ? outcome(run2) : ending(run2);
+      const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
+      const which = runs2.length > 1 ? `${run2.spec.boundary}: ` : "";
+      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said2);
     });
   }
-  function ending(run) {
-    const { answer, T, stop } = run.spec;
+  function ending(run2) {
+    const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
   }
-  function outcome(run) {
-    const { T, agrees, result, divergence } = run.spec;
+  function labelled(run2) {
+    const { divergence, columns } = run2.spec;
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    const { name: name2 } = columns[1];
+    const values = Array.from({ length: run2.count }, (_, i2) => run2.rows.cell(name2, i2));
+    return shortened(`${name2} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
+  }
+  function outcome(run2) {
+    const { T, agrees: agrees2, result, divergence } = run2.spec;
     if (divergence?.column === STOP) return "every bit is right, but the end is not";
     if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
-    if (T === null) return `cut off at position ${run.count - 1}`;
+    if (T === null) return `cut off at position ${run2.count - 1}`;
     const gates = count(T, "gate");
-    return agrees && result ? `${gates}: ${shortened(result, 80)}` : gates;
+    return agrees2 && result ? `${gates}: ${shortened(result, 80)}` : gates;
   }
 
   // src/page.ts
   var SCROLLBAR = 20;
-  function mount(root, data, buffers, around = {}) {
+  function mount(root2, data, buffers, around = {}) {
     const ended = new AbortController();
     const { signal } = ended;
     const runs2 = data.runs.map((spec) => new Run(spec, buffers));
-    const last2 = Math.max(...runs2.map((run) => run.count)) - 1;
-    const parts = runs2.map((run) => run.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts.length ? Math.min(...parts) : null;
+    const last2 = Math.max(...runs2.map((run2) => run2.count)) - 1;
+    const parts3 = runs2.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts3.length ? Math.min(...parts3) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
-    const store = new Store(last2, runs2[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
-    const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs2.length > 1 };
-    const views = runs2.map((run) => view(run, scene));
+    const store = new Store(last2, runs2[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer2) => stepNamed(runs2[0], layer2) });
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs2.length > 1, broken: around.broken ?? null };
+    const changes = around.broken && new ChangesPanel(around.broken);
+    scene.broken?.watched(changes ? [() => changes.draw()] : []);
+    const views = runs2.map((run2) => view(run2, scene));
+    changes?.draw();
     const model = data.model && new ModelPanel(data.model, runs2[0], store);
     store.subscribe(({ layer: layer2 }) => model?.draw(layer2));
-    const children = [...notices(runs2, store, data.searched ?? null), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
-    root.replaceChildren(...children.filter((child) => child != null));
+    const children = [changes?.element, ...notices(runs2, store, data.searched ?? null), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
+    root2.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs2, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
-    resized.observe(root);
+    resized.observe(root2);
     addEventListener("resize", () => store.set({}), { signal });
-    leavesFocus(root, signal);
+    leavesFocus(root2, signal);
     signal.addEventListener("abort", () => {
       resized.disconnect();
       store.end();
-      root.replaceChildren();
+      root2.replaceChildren();
       around.verdict?.replaceChildren();
     });
     store.set({});
     store.draw();
     return { runs: runs2, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run, { root, signal, store, buffers, machine, circuit, several }) {
-    const history3 = run.spec.tape ? new History(run, machine?.blank ?? "_") : null;
-    const bits = circuit && new Bits(circuit, run);
-    const description = Description.of(run);
-    const tape = bits ? new BitsPanel(bits, store) : new Tape(run, machine, history3, description);
+  function view(run2, { root: root2, signal, store, buffers, data, circuit, several, broken }) {
+    const { machine, sequence: sequence2, drawing, box } = data;
+    const history3 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
+    const bits2 = circuit && new Bits(circuit, run2);
+    const description = Description.of(run2);
+    const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history3, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run, store, circuit, description);
-    const layers = new Layers(run, store);
-    const stream = new Stream(run, store);
-    const table2 = new Table(run, store, history3, signal);
+    const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
+    const layers = new Layers(run2, store, data.model, broken);
+    broken?.watches(...layers.weights.map((card) => () => card.draw()));
+    const stream = new Stream(run2, store);
+    const table2 = new Table(run2, store, history3, signal);
     const redraw = () => store.set({});
-    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run, machine, buffers, redraw);
+    const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const soft = SoftPanel.of(run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(run2, drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
-    const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+    const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
       graph: graph && graph.element,
+      panel: panel && panel.element,
+      beside: panel?.beside ?? null,
+      soft: soft && soft.element,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -26349,27 +30478,34 @@
       table: table2.element,
       stream: stream.element
     });
-    let [width, whole2] = [0, 0];
-    store.subscribe(({ i: i2, layer: layer2, raw, playing }) => {
-      if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole2 !== innerWidth) {
-        [width, whole2] = [root.offsetWidth, innerWidth];
+    let [width, whole3] = [0, 0];
+    let before = { ...store.now };
+    store.subscribe((now) => {
+      const { i: i2, layer: layer2, raw, playing, lit } = now;
+      const pointing = lit !== before.lit && ["i", "layer", "raw", "playing", "node"].every((part) => now[part] === before[part]);
+      before = { ...now };
+      if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
+        [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table2]) part.measure();
+        for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
+      strip.draw(i2, layer2, panel?.pointed?.(now));
+      panel?.draw(i2, layer2, now);
+      soft?.draw(i2);
+      if (pointing) return;
       tape.draw(i2, playing);
       rules?.draw(i2);
-      strip.draw(i2, layer2);
       layers.draw(i2, layer2);
-      stream.draw(i2, layer2, raw);
+      stream.draw(i2, layer2, raw, panel?.subspace?.(now));
       graph?.draw(i2);
       graph?.follow();
       table2.draw(i2);
     });
-    return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
+    return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
-  function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts;
+  function arranged(inside, parts3) {
+    const { title, tape, rules, strip, layers, graph, panel, beside, soft, table: table2, stream } = parts3;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -26377,20 +30513,22 @@
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
+      const middle = beside ? [strip, beside, panel] : [panel, strip];
+      const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, soft, table2, stream)] : [tape, rules, graph, ...middle, table2, soft, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
   }
-  function begins(run) {
-    const { lead, finds, layers } = run.spec;
-    return lead > 0 && finds ? [run.turn, finds[0]] : [0, layers.length - 1];
+  function begins(run2) {
+    const { lead, finds, labels } = run2.spec;
+    if (labels) return [0, run2.steps, "layers"];
+    return lead > 0 && finds ? [run2.turn, finds[0], "positions"] : [0, run2.steps - 1, "positions"];
   }
 
   // src/playground/drawing.ts
-  var MOST7 = 12;
+  var MOST8 = 12;
   var BUSY = 400;
-  var LONGEST3 = 15e3;
+  var LONGEST4 = 15e3;
   var Drawing = class {
     kept = /* @__PURE__ */ new Map();
     waiting = /* @__PURE__ */ new Map();
@@ -26408,7 +30546,7 @@
       drawn.catch(() => this.kept.delete(dot));
       this.kept.set(dot, drawn);
       for (const oldest of this.kept.keys()) {
-        if (this.kept.size <= MOST7) break;
+        if (this.kept.size <= MOST8) break;
         this.kept.delete(oldest);
       }
       return drawn;
@@ -26427,7 +30565,7 @@
       this.worker ??= this.started();
       const n = this.count++;
       return new Promise((resolve, reject) => {
-        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST3);
+        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST4);
         this.waiting.set(n, { resolve, reject, since: now, timer });
         this.worker.postMessage([n, dot]);
       });
@@ -26462,10 +30600,6 @@
   var Result = class {
     constructor(tools, theme3) {
       this.theme = theme3;
-      new MutationObserver(() => {
-        const page = this.shown?.answer.page;
-        if (page && "html" in page) this.frame(page.html, this.shown.answer.name, this.scrolled());
-      }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
       window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
       this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
     }
@@ -26479,54 +30613,65 @@
     shown = null;
     turn = 0;
     /** Show the run of an answer. */
-    async show(shown2) {
+    async show(shown3) {
       const turn = ++this.turn;
       this.fresh();
-      const page = shown2.answer.page;
-      if ("html" in page) {
-        this.leave();
-        const scroll = (shown2.place ?? this.place(shown2))?.scroll ?? 0;
-        this.mounted?.dispose();
-        this.mounted = null;
-        this.verdict.replaceChildren();
-        this.frame(page.html, shown2.answer.name, scroll);
-      } else {
-        const { data, columns } = page;
-        const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
-        if (turn !== this.turn) return;
-        this.leave();
-        const place = shown2.place ?? this.place(shown2);
-        const scroll = shown2.place?.scroll ?? (place ? this.main.scrollTop : 0);
-        this.clear();
-        this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, ...place ? { start: place } : {} });
-        this.main.scrollTop = scroll;
-      }
-      this.shown = shown2;
+      const { data, columns } = shown3.answer.page;
+      const dot = (data.machine ?? data.circuit ?? data.drawing)?.graph.dot;
+      const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready(dot, PATIENCE)]);
+      if (turn !== this.turn) return;
+      this.leave();
+      const place = shown3.place ?? this.place(shown3);
+      const scroll = shown3.place?.scroll ?? (place ? this.main.scrollTop : 0);
+      this.clear();
+      this.views(data, buffers, Broken.of(data, buffers), place ?? {});
+      this.main.scrollTop = scroll;
+      this.shown = shown3;
+    }
+    /** Build the views of a run, in which weights can be changed: then they are run again, by a worker, and shown in its place. */
+    views(data, buffers, broken, start) {
+      const show = (data2, buffers2, start2) => {
+        const { scrollTop } = this.main;
+        replacing(() => {
+          this.mounted?.dispose();
+          this.mounted = mount(this.main, data2, buffers2, { verdict: this.verdict, theme: this.theme, start: start2, broken });
+        });
+        this.main.scrollTop = scrollTop;
+      };
+      show(data, buffers, start);
+      if (!broken) return;
+      const { turn } = this;
+      const rerun = new Rerun(data, buffers, () => new Worker("assets/explorer.js"), broken);
+      broken.start = () => {
+        if (!broken.changes.length) return show(data, buffers, {});
+        broken.running(true);
+        const said2 = (text, bad = false) => {
+          broken.running(false);
+          broken.say(text, bad);
+        };
+        const { box } = data;
+        rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {
+        }).finished.then(
+          (again) => {
+            if (turn !== this.turn) return;
+            show(again.data, again.buffers, {});
+            said2(again.said);
+            this.main.querySelector(".notice, .changes-panel")?.scrollIntoView({ block: "center" });
+          },
+          (error) => said2(error instanceof Error ? error.message : String(error), true)
+        );
+      };
     }
     /** Where one was in the last run, if the new one is of the same source and input. */
-    place(shown2) {
+    place(shown3) {
       const last2 = this.shown;
-      return last2 && last2.of === shown2.of && last2.input === shown2.input ? last2.place : null;
+      return last2 && last2.of === shown3.of && last2.input === shown3.input ? last2.place : null;
     }
     /** Remember where one is. */
     leave() {
-      if (!this.shown) return;
-      const { i: i2, layer: layer2, raw } = this.mounted?.store.now ?? { i: 0, layer: 0, raw: false };
-      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.mounted ? this.main.scrollTop : this.scrolled() };
-    }
-    /** Show a page that is complete, in a frame in which no script runs; the last one stays until it is drawn. */
-    frame(html, name2, scroll) {
-      const before = [...this.main.childNodes];
-      const frame = el("iframe", { class: "whole-page", sandbox: "allow-same-origin", srcdoc: coloured(html), title: `The run of ${name2}` });
-      frame.addEventListener("load", () => {
-        frame.contentWindow?.scrollTo(0, scroll);
-        for (const node of before) node.parentNode?.removeChild(node);
-      }, { once: true });
-      this.main.classList.add("framed");
-      this.main.append(frame);
-    }
-    scrolled() {
-      return this.main.querySelector("iframe")?.contentWindow?.scrollY ?? 0;
+      if (!this.shown || !this.mounted) return;
+      const { i: i2, layer: layer2, raw } = this.mounted.store.now;
+      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.main.scrollTop };
     }
     /** Say that there is no run, and why. */
     nothing(why) {
@@ -26561,31 +30706,26 @@
     clear() {
       this.mounted?.dispose();
       this.mounted = null;
-      this.main.classList.remove("framed");
       this.main.replaceChildren();
     }
   };
-  function coloured(html) {
-    const mode = document.documentElement.dataset["theme"];
-    return mode === "light" || mode === "dark" ? html.replace("</head>", `<style>:root{color-scheme:${mode}}</style></head>`) : html;
-  }
   function runs(answer) {
     return answer.page !== null && !answer.diagnostics.some(({ severity }) => severity === "error");
   }
 
   // src/playground/split.ts
   var KEPT2 = "tm2tfr-playground-split";
-  var [LEAST, MOST8, STEP2] = [22, 70, 2];
-  function splitter(whole2) {
+  var [LEAST3, MOST9, STEP2] = [22, 70, 2];
+  function splitter(whole3) {
     let share = 40;
     try {
       share = Number(localStorage.getItem(KEPT2) ?? share) || share;
     } catch {
     }
-    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST, "aria-valuemax": MOST8 });
+    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST3, "aria-valuemax": MOST9 });
     const move = (to) => {
-      share = Math.max(LEAST, Math.min(MOST8, to));
-      whole2.style.setProperty("--left", `${share}%`);
+      share = Math.max(LEAST3, Math.min(MOST9, to));
+      whole3.style.setProperty("--left", `${share}%`);
       set(bar, { "aria-valuenow": Math.round(share) });
       try {
         localStorage.setItem(KEPT2, String(share));
@@ -26605,7 +30745,7 @@
     });
     bar.addEventListener("pointermove", (event) => {
       if (!bar.hasPointerCapture(event.pointerId)) return;
-      const { left, width } = whole2.getBoundingClientRect();
+      const { left, width } = whole3.getBoundingClientRect();
       move(100 * (event.clientX - left) / width);
     });
     move(share);
@@ -26687,7 +30827,7 @@
       document.body.append(this.library.element, keys2.element);
       bar.querySelector("#keys").addEventListener("click", () => keys2.open());
       for (const part of [left, this.inputs.element, bar]) part.addEventListener("keydown", (event) => event.stopPropagation());
-      this.editor = new Editor(text, (whole2) => this.typed(whole2), "editor-hint");
+      this.editor = new Editor(text, (whole3) => this.typed(whole3), "editor-hint");
       addEventListener("hashchange", () => void this.linked());
       addEventListener("pagehide", () => this.keepNow());
       addEventListener("beforeunload", (event) => {
@@ -26744,8 +30884,8 @@
     // ── sources ──
     async open(shipped) {
       const there = this.sources.find((source) => source.shipped === shipped.name);
-      const { name: name2, kind, format } = shipped;
-      await this.go(there ?? { id: fresh(), name: name2, shipped: name2, kind, format, original: "", state: null, input: null, options: {}, shown: null });
+      const { name: name2, kind: kind2, format } = shipped;
+      await this.go(there ?? { id: fresh(), name: name2, shipped: name2, kind: kind2, format, original: "", state: null, input: null, options: {}, shown: null });
     }
     add({ name: name2, source, format, input, options }) {
       void this.go({ id: fresh(), name: name2, shipped: null, kind: null, format, original: source, state: this.editor.state(source, format), input, options, shown: null });
@@ -26820,11 +30960,11 @@
       }
     }
     // ── changes ──
-    typed(whole2) {
+    typed(whole3) {
       if (!this.current) return;
       this.current.state = this.editor.view.state;
-      if (whole2) this.pasted.add(this.current);
-      if (whole2 && isDirty(this.current) && !this.told.has(this.current)) this.current.format = null;
+      if (whole3) this.pasted.add(this.current);
+      if (whole3 && isDirty(this.current) && !this.told.has(this.current)) this.current.format = null;
       this.marked();
       this.ask(DEBOUNCE);
     }
@@ -26921,16 +31061,16 @@
       this.problems.show(text.trim() ? answer.diagnostics : null, recognised(answer));
       this.called(source, answer.name, text);
       this.inputs.answered(answer, input);
-      const run = runs(answer);
-      this.exports.allow(run, answer.targets);
-      if (run) {
+      const run2 = runs(answer);
+      this.exports.allow(run2, answer.targets);
+      if (run2) {
         source.shown = { of: source.id, answer, input, place: null };
         await this.result.show(source.shown);
       } else if (source.shown && text.trim()) {
         const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
         this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
       } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
-      this.problems.say(run ? this.result.outcome : "");
+      this.problems.say(run2 ? this.result.outcome : "");
       document.documentElement.dataset["answered"] = String(Number(document.documentElement.dataset["answered"] ?? 0) + 1);
     }
     /** Say what went wrong between here and the server; a server that is gone is asked again. */
@@ -26991,11 +31131,11 @@
         this.message.show(`Nothing was opened: ${found}.`);
         return;
       }
-      const same = this.sources.find(({ name: name2, state }) => name2 === found.name && state?.doc.toString() === found.source);
-      if (!same) this.add({ ...found, name: this.unused(found.name) });
+      const same2 = this.sources.find(({ name: name2, state }) => name2 === found.name && state?.doc.toString() === found.source);
+      if (!same2) this.add({ ...found, name: this.unused(found.name) });
       else {
-        Object.assign(same, { input: found.input ?? same.input, options: found.options });
-        await this.go(same);
+        Object.assign(same2, { input: found.input ?? same2.input, options: found.options });
+        await this.go(same2);
       }
     }
   };

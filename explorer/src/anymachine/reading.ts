@@ -1,0 +1,14 @@
+// A machine, in either notation that the page reads: a document of turingmachine.io, or bbchallenge text.
+
+import * as bbchallenge from "./bbchallenge";
+import * as document from "./document";
+import type { Loaded } from "./draft";
+
+/** What the text is called in messages: they are those of `tm2tfr check machine.yaml`. */
+export const FILE = "machine.yaml";
+const NAME = "machine";
+
+/** Read a machine. Throws `SpecError` with every error. */
+export function read(text: string, file = FILE, name = NAME): Loaded {
+  return !document.looksLike(text) && bbchallenge.looksLike(text) ? bbchallenge.read(text, file, name) : document.read(text, file, name);
+}

@@ -1,0 +1,93 @@
+// Another run of the weights of a page, or of changed ones, by a worker that can be stopped.
+
+import type { Broken } from "../broken/broken";
+import type { Buffers, PageData } from "../data";
+import { Circuit } from "../circuit";
+import { count, uncompared } from "../words";
+import { type About, aboutOf, type Decoder } from "./decoder";
+import { shelved } from "./document";
+import type { Gates } from "./truth/circuit";
+import { type Order, ordered, type Running, weightsOf } from "./worker";
+
+/** A run as a page shows it, and what came out in words. */
+export interface Again {
+  data: PageData;
+  buffers: Buffers;
+  said: string;
+}
+
+export class Rerun {
+  private weights: { decoder: Decoder; about: About }[] | null = null;
+
+  /** worker: starts a worker that serves orders. */
+  constructor(
+    private readonly data: PageData,
+    private readonly buffers: Buffers,
+    private readonly worker: () => Worker,
+    private readonly broken: Broken | null,
+  ) {}
+
+  /** Why the page cannot run its weights; null if it can. */
+  static refusal({ runs }: PageData): string | null {
+    for (const { decoder, dtype } of runs) {
+      if (decoder.none !== undefined) return decoder.none;
+      if (dtype !== "float64") return `this run was computed in ${dtype}, and the page computes in float64`;
+    }
+    return null;
+  }
+
+  /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+  begin(word: string[], text: string | null, maxSteps: number | null, progress: (done: number) => void): { finished: Promise<Again>; stop(): void } {
+    const { data, buffers } = this;
+    this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+    const begun = performance.now();
+    const order = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
+    const running: Running = ordered(order, this.worker(), progress);
+    const finished = running.finished.then(({ runs, columns }): Again => {
+      const positions = count(runs.reduce((sum, run) => sum + run.count, 0), "position");
+      const seconds = ((performance.now() - begun) / 1000).toFixed(2);
+      const said = runs.map((run) => (runs.length > 1 ? `${run.boundary}: ` : "") + compared(run)).join("; ");
+      return { data: { ...data, runs, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said}.` };
+    });
+    return { finished, stop: () => running.stop() };
+  }
+}
+
+/** What a worker is told: to run the weights of each run of a page, or changed ones, on an input. */
+export function orderOf(data: PageData, buffers: Buffers, weights: { decoder: Decoder; about: About; broken: Decoder }[], input: Pick<Order, "word" | "text" | "maxSteps">): Order {
+  const { tokens } = data.box;
+  const runs = data.runs.map((spec, n) => ({ spec, decoder: weights[n]!.broken, right: weights[n]!.decoder, about: weights[n]!.about }));
+  return { runs, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
+}
+
+/** What a run was compared with, in words. */
+function compared(run: PageData["runs"][number]): string {
+  const { agrees, compared, reference, divergence } = run;
+  if (agrees === null) return `nothing was compared: ${uncompared(run)}`;
+  const cells = `${count(compared, "cell")} compared with the ${reference}`;
+  return agrees ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence!.position}`;
+}
+
+/** What the evaluator needs of a circuit. */
+function gatesOf({ circuit, runs, box }: PageData, buffers: Buffers): Gates | null {
+  if (!circuit || !box.circuit) return null;
+  const found = new Circuit(circuit, buffers);
+  const nets = Array.from({ length: found.size - circuit.inputs }, (_, n) => circuit.inputs + n);
+  return {
+    inputs: circuit.inputs,
+    gates: nets.map((net) => ({ table: found.table(net), operands: found.operands(net), kind: found.kind(net).replace(/^table /, "") })),
+    nets: circuit.nets,
+    outputs: circuit.outputs.map(([, net]) => net),
+    buses: box.circuit.outputs,
+    encoding: box.circuit.encoding,
+    names: runs[0]!.live.readout[runs[0]!.columns.findIndex(({ name }) => name === "gate")]?.names ?? {},
+  };
+}
+
+/** A worker with the script of a page. */
+export function workerOf(script: string): Worker {
+  const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  const worker = new Worker(address);
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  return worker;
+}

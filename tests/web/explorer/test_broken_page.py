@@ -1,0 +1,123 @@
+"""Breaking a weight on screen: clicked or written, run, blamed, undone, saved, and kept in the address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tm2tfr
+from tests.web.explorer import browser
+from tests.web.explorer.browser import Open, settled, violations, without_axe
+from tm2tfr.web.explorer.document import Explorer
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing())),
+]
+CHANGE = "layers.4.heads.0.query[1, h]"
+
+
+@pytest.fixture(scope="module")
+def palindromes() -> Explorer:
+    return tm2tfr.explore("palindromes", "abba")
+
+
+def opened_weights(page: Any) -> Any:
+    """Open the weights of layer 4, and return its card."""
+    card = page.locator("[data-layer='4']")
+    card.get_by_role("button", name="the weights of layer 4").click()
+    return card
+
+
+def test_a_number_is_clicked_changed_and_run(opened: Open, palindromes: Explorer) -> None:
+    page = opened(palindromes)
+    card = opened_weights(page)
+    card.get_by_role("button", name="2·h", exact=True).click()
+    field = page.locator("#weight-4")
+    assert field.input_value() == "heads.0.query[0, h] = 2"
+    page.keyboard.type("-2")  # the value is selected
+    page.keyboard.press("Enter")
+    assert [card.locator("del").inner_text(), card.locator("ins").inner_text()] == ["2·h", "-2·h"]
+    assert page.locator(".changes-panel").inner_text().splitlines()[1] == "layers.4.heads.0.query[0, h] 2 → -2 undo"
+    assert page.locator(".notice").count() == 0, "nothing is run yet"
+    page.locator("#weight-4-run").click()
+    page.locator(".notice").wait_for()
+    settled(page)
+    broken = tm2tfr.with_weight("palindromes", "layers.4.heads.0.query", 0, "h", -2)
+    found = tm2tfr.check(broken, "abba").divergence
+    assert found is not None
+    causes = page.locator(".notice .cause").all_inner_texts()
+    assert "\n".join(causes).removeprefix("Cause: ") == str(found.cause)
+    assert f"goes wrong at position {found.position}" in page.locator(".notice").inner_text()
+    assert page.locator(".layer.blamed").get_attribute("data-layer") == "4"
+    assert page.url.endswith("set=layers.4.heads.0.query[0,h]=-2")
+    page.get_by_role("button", name="Undo all").click()
+    settled(page)
+    assert page.locator(".notice, .changes-panel:visible, del").count() == 0
+    assert "set=" not in page.url
+
+
+def test_the_address_opens_a_broken_run(opened: Open, palindromes: Explorer) -> None:
+    page = opened(palindromes, "#set=layers.4.heads.0.query[h,1]=-1&set=unembedding_bias[ACC]=0.5")
+    page.locator(".notice").wait_for()
+    assert page.locator(".changes-panel li").all_inner_texts() == [
+        f"{CHANGE} 0 → -1 undo",
+        "unembedding_bias[ACC, 0] 0 → 1/2 undo",
+    ]
+    page.get_by_role("button", name=f"undo the change of {CHANGE}").click()
+    assert page.locator(".changes-panel li").count() == 1
+
+
+def test_what_is_no_weight_is_refused_beside_the_field(opened: Open, palindromes: Explorer) -> None:
+    page = opened(palindromes)
+    opened_weights(page)
+    for text, said in {
+        "query[hh, 1] = 1": "no direction is called 'hh' (did you mean 'h'?)",
+        "query[h, 3] = 1": "there is no component 3: use a number from 0 to 2",
+        "quary[h, 1] = 1": "no weight matrix is called 'layers.4.quary'",
+        "q@5 = q3": "which is 'tm2tfr intervene --set'",
+        "query[h, 1] = x": "'x' is not a finite number",
+    }.items():
+        page.locator("#weight-4").fill(text)
+        page.keyboard.press("Enter")
+        assert said in page.locator("#weight-4-error").inner_text()
+        assert page.locator(".changes-panel").is_hidden()
+    assert page.locator("#weight-4").get_attribute("aria-invalid") == "true"
+
+
+def test_weights_are_saved_for_the_check(opened: Open, palindromes: Explorer, tmp_path: Path) -> None:
+    page = opened(palindromes, "#set=layers.4.heads.0.query[h,1]=-1")
+    page.locator(".notice").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save weights").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.name == "palindromes-changed.safetensors"
+    assert tm2tfr.load_weights(path) == tm2tfr.with_weight("palindromes", "layers.4.heads.0.query", 1, "h", -1)
+
+
+def test_numbers_are_reached_by_keys(opened: Open, palindromes: Explorer) -> None:
+    page = opened(palindromes)
+    card = opened_weights(page)
+    card.locator(".term").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.place") == "heads.0.query[1, 1]"
+    page.keyboard.press("Enter")
+    assert page.locator("#weight-4").input_value() == "heads.0.query[1, 1] = -1"
+
+
+@pytest.mark.skipif(without_axe() is not None, reason=str(without_axe()))
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["palindromes", "full-adder", "since-b"])
+def test_open_weights_are_accessible_and_stay_within_their_card(opened: Open, name: str, width: int, scheme: str) -> None:
+    path = "layers.1.feed_forward.output_bias[0]=1"
+    page = opened(tm2tfr.explore(name), f"#set={path}", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.locator(".changes-panel .said-changes", has_text="Run in this page").wait_for()
+    for button in page.locator(".layer [aria-label^='the weights of']").all():
+        button.click()
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page, impacts=["serious", "critical"]) == []
