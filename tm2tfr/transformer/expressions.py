@@ -25,10 +25,10 @@ from tm2tfr.base.errors import ShapeError
 LONGEST, DEEPEST, LARGEST_POWER = 1_200, 40, 9
 """The most characters of an expression, how deep it may be nested, and the largest exponent."""
 _WORD = re.compile(r" *(?:([0-9]{1,12})(?![0-9])|(in\b|[in]\b|!=|<=|>=|[-+*/%^()=<>!&|{},])) *", re.ASCII)
-Value = Fraction | int
-Evaluated = Callable[[int, int], Value]
+FeatureValue = Fraction | int
+Evaluated = Callable[[int, int], FeatureValue]
 Bounds = tuple[float, float]
-_RELATIONS: Mapping[str, Callable[[Value, Value], bool]] = {
+_RELATIONS: Mapping[str, Callable[[FeatureValue, FeatureValue], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -40,7 +40,7 @@ _ANYTHING = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
-class Expression:
+class FeatureExpression:
     """A part of an expression.
 
     Args:
@@ -58,7 +58,7 @@ class Expression:
     whole: bool = True
 
 
-def parsed(text: str) -> Expression | None:
+def parsed(text: str) -> FeatureExpression | None:
     """Return the expression that a text is; None if it is none.
 
     Raises:
@@ -102,7 +102,7 @@ class _Reading:
             raise _NoneError
         return int(self.left.pop())
 
-    def either(self, depth: int) -> Expression:
+    def either(self, depth: int) -> FeatureExpression:
         if depth > DEEPEST:
             raise _NoneError
         found = self._both(depth)
@@ -110,13 +110,13 @@ class _Reading:
             found = _truth(lambda a, b: bool(a) or bool(b), found, self._both(depth))
         return found
 
-    def _both(self, depth: int) -> Expression:
+    def _both(self, depth: int) -> FeatureExpression:
         found = self._holds(depth)
         while self._next("&"):
             found = _truth(lambda a, b: bool(a) and bool(b), found, self._holds(depth))
         return found
 
-    def _holds(self, depth: int) -> Expression:
+    def _holds(self, depth: int) -> FeatureExpression:
         if depth > DEEPEST:
             raise _NoneError
         if self._next("!"):
@@ -124,27 +124,27 @@ class _Reading:
             return _truth(lambda a, _: not a, found, found)
         return self._compared(depth)
 
-    def _compared(self, depth: int) -> Expression:
+    def _compared(self, depth: int) -> FeatureExpression:
         found = self._sum(depth)
         if relation := self._next(*_RELATIONS):
             return _truth(_RELATIONS[relation], found, self._sum(depth))
         if not self._next("in"):
             return found
         self._need("{")
-        among = set[Value]()
+        among = set[FeatureValue]()
         if not self._next("}"):
             among.add(self._whole())
             while self._need(",", "}") == ",":
                 among.add(self._whole())
         return _truth(lambda a, _: a in among, found, found)
 
-    def _sum(self, depth: int) -> Expression:
+    def _sum(self, depth: int) -> FeatureExpression:
         found = self._term(depth)
         while sign := self._next("+", "-"):
             found = _added(found, self._term(depth), 1 if sign == "+" else -1)
         return found
 
-    def _term(self, depth: int) -> Expression:
+    def _term(self, depth: int) -> FeatureExpression:
         found = self._power(depth)
         while sign := self._next("*", "/", "%"):
             other = self._power(depth)
@@ -154,12 +154,12 @@ class _Reading:
                 found = self._divided(found, other) if sign == "/" else self._remainder(found, other)
         return found
 
-    def _power(self, depth: int) -> Expression:
+    def _power(self, depth: int) -> FeatureExpression:
         if self._next("-"):
             return _added(_constant(0), self._power_of(depth), -1)
         return self._power_of(depth)
 
-    def _power_of(self, depth: int) -> Expression:
+    def _power_of(self, depth: int) -> FeatureExpression:
         found = self._atom(depth)
         if not self._next("^"):
             return found
@@ -173,7 +173,7 @@ class _Reading:
             return power
         raise _NoneError
 
-    def _atom(self, depth: int) -> Expression:
+    def _atom(self, depth: int) -> FeatureExpression:
         if self._next("("):
             found = self.either(depth + 1)
             self._need(")")
@@ -182,8 +182,8 @@ class _Reading:
             return _linear((0, 1, 0), lambda _i, n: n) if name == "n" else _linear((1, 0, 0), lambda i, _n: i)
         return _constant(self._whole())
 
-    def _divided(self, one: Expression, other: Expression) -> Expression:
-        def at(i: int, n: int) -> Value:
+    def _divided(self, one: FeatureExpression, other: FeatureExpression) -> FeatureExpression:
+        def at(i: int, n: int) -> FeatureValue:
             return Fraction(one.at(i, n)) / other.at(i, n)
 
         def bounds(most: int) -> Bounds:
@@ -198,13 +198,13 @@ class _Reading:
         low, high = other.bounds(2**31)
         if low <= 0 <= high:
             raise ShapeError(f"the position feature {self._text!r} may divide by 0: divide by what is never 0, such as i+1")
-        return Expression(at, bounds, None, one.of_length or other.of_length, whole=False)
+        return FeatureExpression(at, bounds, None, one.of_length or other.of_length, whole=False)
 
-    def _remainder(self, one: Expression, other: Expression) -> Expression:
+    def _remainder(self, one: FeatureExpression, other: FeatureExpression) -> FeatureExpression:
         if not (one.whole and other.whole):
             raise ShapeError(f"the position feature {self._text!r} has a remainder of a fraction: divide whole numbers")
 
-        def at(i: int, n: int) -> Value:
+        def at(i: int, n: int) -> FeatureValue:
             by = other.at(i, n)
             return one.at(i, n) % by if by else one.at(i, n)
 
@@ -212,7 +212,7 @@ class _Reading:
             (low, high), (least, largest) = one.bounds(most), other.bounds(most)
             return min(low, least, 0.0), max(high, largest, 0.0)
 
-        return Expression(at, bounds, None, one.of_length or other.of_length)
+        return FeatureExpression(at, bounds, None, one.of_length or other.of_length)
 
 
 def _corners(most: int) -> tuple[tuple[int, int], ...]:
@@ -220,35 +220,35 @@ def _corners(most: int) -> tuple[tuple[int, int], ...]:
     return (0, 1), (0, most), (most - 1, most)
 
 
-def _constant(number: int) -> Expression:
+def _constant(number: int) -> FeatureExpression:
     return _linear((0, 0, number), lambda _i, _n: number)
 
 
-def _linear(linear: tuple[int, int, int], at: Evaluated) -> Expression:
+def _linear(linear: tuple[int, int, int], at: Evaluated) -> FeatureExpression:
     a, b, c = linear
 
     def bounds(most: int) -> Bounds:
         ends = [float(a * i + b * n + c) for i, n in _corners(most)]
         return min(ends), max(ends)
 
-    return Expression(at, bounds, linear, bool(b))
+    return FeatureExpression(at, bounds, linear, bool(b))
 
 
-def _added(one: Expression, other: Expression, sign: int) -> Expression:
+def _added(one: FeatureExpression, other: FeatureExpression, sign: int) -> FeatureExpression:
     at = lambda i, n: one.at(i, n) + sign * other.at(i, n)  # noqa: E731
     if one.linear is not None and other.linear is not None:
         a, b, c = (x + sign * y for x, y in zip(one.linear, other.linear, strict=True))
         found = _linear((a, b, c), at)
-        return Expression(at, found.bounds, found.linear, one.of_length or other.of_length)
+        return FeatureExpression(at, found.bounds, found.linear, one.of_length or other.of_length)
 
     def bounds(most: int) -> Bounds:
         (low, high), (least, largest) = one.bounds(most), other.bounds(most)
         return (low + least, high + largest) if sign > 0 else (low - largest, high - least)
 
-    return Expression(at, bounds, None, one.of_length or other.of_length, one.whole and other.whole)
+    return FeatureExpression(at, bounds, None, one.of_length or other.of_length, one.whole and other.whole)
 
 
-def _multiplied(one: Expression, other: Expression) -> Expression:
+def _multiplied(one: FeatureExpression, other: FeatureExpression) -> FeatureExpression:
     def bounds(most: int) -> Bounds:
         return _products(one.bounds(most), other.bounds(most))
 
@@ -260,7 +260,7 @@ def _multiplied(one: Expression, other: Expression) -> Expression:
         linear = (constant * a, constant * b, constant * c)
     at = lambda i, n: one.at(i, n) * other.at(i, n)  # noqa: E731
     exact = bounds if linear is None else _linear(linear, at).bounds
-    return Expression(at, exact, linear, one.of_length or other.of_length, one.whole and other.whole)
+    return FeatureExpression(at, exact, linear, one.of_length or other.of_length, one.whole and other.whole)
 
 
 def _products(one: Bounds, other: Bounds) -> Bounds:
@@ -268,6 +268,8 @@ def _products(one: Bounds, other: Bounds) -> Bounds:
     return min(ends), max(ends)
 
 
-def _truth(holds: Callable[[Value, Value], bool], one: Expression, other: Expression) -> Expression:
+def _truth(
+    holds: Callable[[FeatureValue, FeatureValue], bool], one: FeatureExpression, other: FeatureExpression
+) -> FeatureExpression:
     at = lambda i, n: int(holds(one.at(i, n), other.at(i, n)))  # noqa: E731
-    return Expression(at, lambda _: (0.0, 1.0), None, one.of_length or other.of_length)
+    return FeatureExpression(at, lambda _: (0.0, 1.0), None, one.of_length or other.of_length)

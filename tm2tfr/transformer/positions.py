@@ -17,7 +17,7 @@ from math import isqrt
 from typing import Literal
 
 from tm2tfr.base.errors import ShapeError
-from tm2tfr.transformer.expressions import Expression, parsed
+from tm2tfr.transformer.expressions import FeatureExpression, parsed
 
 Range = Literal["positive", "0 or more", "any sign"]
 """What is known of a feature's values at all positions."""
@@ -97,7 +97,7 @@ def is_built_in(name: str) -> bool:
     return name in POSITION_FEATURES or name in _OTHERS or _MODULO.fullmatch(name) is not None
 
 
-def _written(name: str, expression: Expression) -> Feature:
+def _written(name: str, expression: FeatureExpression) -> Feature:
     low, _ = expression.bounds(2**31)
 
     def at(i: int, n: int) -> tuple[int, int]:

@@ -31,7 +31,7 @@ class RuleError(Exception):
 
 
 @dataclass(frozen=True)
-class Rule:
+class ThetaRule:
     """A rule.
 
     Args:
@@ -60,7 +60,7 @@ class Rule:
 
 
 @lru_cache(maxsize=4_096)
-def rule(text: str) -> Rule:
+def rule(text: str) -> ThetaRule:
     """Return the rule that a text is.
 
     Raises:
@@ -89,10 +89,10 @@ def rule(text: str) -> Rule:
         what = str(error) if isinstance(error, _WrongError) else "this is not an expression"
         where = places[min(max(column, 0), len(places) - 1)] if places else 0
         raise RuleError(what, where, "write a rule such as i % 3 = 0, i in {1, 2, 5} or 2*i <= n") from error
-    return Rule(text, tree)
+    return ThetaRule(text, tree)
 
 
-def stated(text: str) -> Rule:
+def stated(text: str) -> ThetaRule:
     """Return the rule of a predicate, as it stands in a program.
 
     Raises:
