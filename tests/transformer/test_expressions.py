@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from tests.transformer.test_local import latest_is_a
 from tests.transformer.test_positions import telling
 from tests.web.explorer.test_record import packed
-from tm2tfr.base.errors import EngineError, ExportError, ShapeError
+from tm2tfr.base.errors import DisguiseError, EngineError, ExportError, ShapeError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import Observation, run_whole
 from tm2tfr.engines.dense import DenseDecoder
+from tm2tfr.lab.hidden.disguise import disguised
 from tm2tfr.sources.logic.theta import rule
 from tm2tfr.targets.matrices.contents import refuse_export
 from tm2tfr.transformer.positions import feature
@@ -201,3 +202,8 @@ def test_every_engine_and_export_that_does_not_know_temperatures_refuses_them() 
 
 def test_a_page_refuses_them_by_name() -> None:
     assert packed(telling(("i/n",)))[0] == {"none": "they have the position feature i/n, which a page does not compute"}
+
+
+def test_weights_with_a_temperature_per_position_are_not_disguised() -> None:
+    with pytest.raises(DisguiseError, match="weights with a temperature that depends on the position are not disguised"):
+        disguised(tempered("i+1"), None, grade=1, seed=0)  # type: ignore[arg-type]

@@ -181,7 +181,8 @@ def _column(layout: Residual, column: Matrix) -> str:
 
 
 def _head(layout: Residual, head: Head) -> Iterator[str]:
-    yield f"{_sourced(f'head {head.name!r}', head.source)}: {_MASKED[head.mask]}, {head.weighting}"
+    tempered = "" if head.inverse_temperature == "1" else f", scores times {head.inverse_temperature}"
+    yield f"{_sourced(f'head {head.name!r}', head.source)}: {_MASKED[head.mask]}, {head.weighting}{tempered}"
     if not (head.query.nonzero or head.key.nonzero):
         yield "  query = key = 0 (uniform attention)"
     for name, matrix in (("query", head.query), ("key", head.key)):
