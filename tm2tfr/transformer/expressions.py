@@ -271,7 +271,5 @@ def _products(one: Bounds, other: Bounds) -> Bounds:
 def _truth(
     holds: Callable[[FeatureValue, FeatureValue], bool], one: FeatureExpression, other: FeatureExpression
 ) -> FeatureExpression:
-    holds: Callable[[FeatureValue, FeatureValue], bool], one: FeatureExpression, other: FeatureExpression
-) -> FeatureExpression:
     at = lambda i, n: int(holds(one.at(i, n), other.at(i, n)))  # noqa: E731
     return FeatureExpression(at, lambda _: (0.0, 1.0), None, one.of_length or other.of_length)
