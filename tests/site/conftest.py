@@ -46,7 +46,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # nbconvert looks for its templates below the environment that runs; it may itself stand in one that this one sees
     templates = str(distribution("nbconvert").locate_file("../../../share/jupyter"))
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "JUPYTER_PATH": templates}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]  # --quiet hides warnings from --strict
+    # without --quiet, which hides warnings from --strict
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
