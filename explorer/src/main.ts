@@ -6,7 +6,7 @@ import { keptInAddress } from "./broken/address";
 import { Broken } from "./broken/broken";
 import { leavesFocus } from "./controls";
 import { type Buffers, type PageData, unpacked } from "./data";
-import { el, replacing } from "./dom";
+import { el, replacing, set } from "./dom";
 import { Box } from "./live/box";
 import { quoted } from "./live/refusals";
 import { serve } from "./live/worker";
@@ -45,10 +45,25 @@ async function start(script: string): Promise<void> {
     follow();
     addEventListener("hashchange", follow);
   }
+  foldable(find(".about"));
   for (const cut of document.querySelectorAll<HTMLElement>(".bar .input")) cut.title = cut.textContent!;
   leavesFocus(find(".bar"));
   theme(button);
   document.documentElement.dataset["ready"] = "true";
+}
+
+/** On a narrow screen a long description is three lines (explorer.css), until its button is pressed. */
+function foldable(about: HTMLElement): void {
+  const more = el("button", { type: "button", class: "small", hidden: true, "aria-expanded": "false", click: () => unfold(!about.classList.contains("whole")) }, "more");
+  const unfold = (whole: boolean) => {
+    about.classList.toggle("whole", whole);
+    set(more, { "aria-expanded": String(whole) });
+    more.textContent = whole ? "less" : "more";
+  };
+  about.append(more);
+  new ResizeObserver(() => {
+    if (!about.classList.contains("whole")) more.hidden = about.scrollHeight <= about.clientHeight + 1;
+  }).observe(about);
 }
 
 declare global {

@@ -239,9 +239,9 @@ export class Workbench {
 
   /** Have the weights run, and show that; with changes of them, if there are any. */
   private async carryOut(page: PageData, buffers: Buffers, broken: Broken | null, word: string[], maxSteps: number): Promise<void> {
+    this.running?.stop();
     try {
       this.working(true);
-      broken?.running(true);
       this.say("Running …");
       this.running = new Rerun(page, buffers, () => workerOf(this.script), broken).begin(word, null, maxSteps, (done) => this.say(`Running: ${counted(done, "position")} …`));
       const again: Again = await this.running.finished;
@@ -251,7 +251,6 @@ export class Workbench {
       if (broken?.changes.length) broken.say(again.said, again.data.runs[0]!.agrees === false);
     } finally {
       this.working(false);
-      broken?.running(false);
     }
   }
 

@@ -23,8 +23,10 @@ export class Broken {
   start: () => void = () => {};
   /** Opens the weights of the chosen layer, as a view says it. */
   invite: () => void = () => {};
-  /** What is said of the last run, and whether it is bad news; whether one is going on; whether the present weights have not been run. */
-  news = { text: "", bad: false, running: false, stale: false };
+  /** The weights of the run that the page shows. */
+  private shown: Decoder;
+  /** What is said of the last run, and whether it is bad news. */
+  news = { text: "", bad: false };
   private views: (() => void)[] = [];
   private readonly spec: DecoderSpec;
 
@@ -37,7 +39,7 @@ export class Broken {
   ) {
     this.spec = spec.decoder as DecoderSpec;
     [this.right, this.about] = weightsOf(spec, buffers);
-    this.current = this.listed = this.right;
+    this.current = this.listed = this.shown = this.right;
   }
 
   /** The weights of a page of one run, if the page can run them. */
@@ -72,7 +74,7 @@ export class Broken {
   /** Forget all changes. */
   clear(): void {
     if (this.changes.length) this.update([]);
-    this.news = { text: "", bad: false, running: false, stale: false };
+    this.news = { text: "", bad: false };
     this.told();
   }
 
@@ -88,12 +90,18 @@ export class Broken {
 
   /** Say what came of a run. */
   say(text: string, bad = false): void {
-    this.news = { ...this.news, text, bad };
+    this.news = { text, bad };
     this.told();
   }
 
-  running(on: boolean): void {
-    this.news = { ...this.news, running: on, stale: on ? false : this.news.stale };
+  /** Whether the page shows a run of other weights than the present ones. */
+  get stale(): boolean {
+    return this.current !== this.shown;
+  }
+
+  /** Take note that the page shows a run of these weights. */
+  shows(weights: Decoder): void {
+    this.shown = weights;
     this.told();
   }
 
@@ -130,7 +138,7 @@ export class Broken {
     this.changes = changes;
     this.current = changes.length ? changed(this.right, changes) : this.right;
     this.listed = changes.some(({ value }) => value === 0) ? changed(this.right, changes.filter(({ value }) => value !== 0)) : this.current;
-    this.news = { ...this.news, text: "", bad: false, stale: true };
+    this.news = { text: "", bad: false };
     if (this.address) keepInAddress(changes.map((change) => this.said(change)));
     this.told();
   }

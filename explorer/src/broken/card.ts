@@ -62,7 +62,7 @@ export class WeightsCard {
 
   draw(): void {
     const { broken } = this;
-    this.run.classList.toggle("wanted", broken.news.stale);
+    this.run.classList.toggle("wanted", broken.stale);
     if (this.element.hidden || this.drawn === broken.listed) return;
     const focused = (document.activeElement as HTMLElement | null)?.dataset["place"];
     this.drawn = broken.listed;

@@ -33,8 +33,8 @@ export class ChangesPanel {
   draw(): void {
     const { broken } = this;
     const { changes, news } = broken;
-    this.element.hidden = changes.length === 0;
-    this.title.textContent = `${changes.length} changed weight${changes.length === 1 ? "" : "s"}`;
+    this.element.hidden = changes.length === 0 && !broken.stale;
+    this.title.textContent = `${changes.length || "No"} changed weight${changes.length === 1 ? "" : "s"}`;
     this.list.replaceChildren(
       ...changes.map((change) => {
         const place = placeText(broken.right, change);
@@ -51,8 +51,8 @@ export class ChangesPanel {
         );
       }),
     );
-    this.run.classList.toggle("wanted", news.stale);
-    const text = news.text || (news.stale ? "Not run yet: the page shows the run before the change." : "");
+    this.run.classList.toggle("wanted", broken.stale);
+    const text = news.text || (broken.stale ? "Not run yet: the page shows the run before the change." : "");
     if (this.status.textContent !== text) this.status.textContent = text;
     this.status.classList.toggle("bad", news.bad);
   }

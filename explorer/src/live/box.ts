@@ -63,8 +63,9 @@ export class Box {
 
   /** Run what is in the box with the weights as they are now; without a change, the recorded run is that of its input. */
   private again(): void {
-    if (this.broken?.changes.length === 0 && this.input.value === this.data.box.word) this.recorded();
-    else this.element.requestSubmit();
+    if (this.broken?.changes.length === 0 && this.input.value === this.data.box.word) return this.recorded();
+    this.end();
+    this.element.requestSubmit();
   }
 
   /** Do something, and say why it is refused, if it is. */
@@ -113,14 +114,21 @@ export class Box {
     this.say(said);
   }
 
-  private halt(): void {
+  /** End a run that has not finished. */
+  private end(): void {
     this.running?.stop();
     this.working(false);
+  }
+
+  private halt(): void {
+    this.end();
     this.say("Stopped: the page shows the run before.");
   }
 
   private recorded(): void {
+    this.end();
     this.broken?.clear();
+    this.broken?.shows(this.broken.right);
     this.show(this.data, this.buffers);
     this.back.hidden = true;
     this.input.value = this.data.box.word;
@@ -134,7 +142,6 @@ export class Box {
     set(this.stop, { disabled: !on });
     this.bar.hidden = !on;
     set(this.element, { "aria-busy": on ? "true" : null });
-    this.broken?.running(on);
     if (focused === this.start && on) this.stop.focus();
     if (focused === this.stop && !on) this.start.focus();
   }

@@ -18,6 +18,7 @@ export interface Again {
 
 export class Rerun {
   private weights: { decoder: Decoder; about: About }[] | null = null;
+  private running: Running | null = null;
 
   /** worker: starts a worker that serves orders. */
   constructor(
@@ -36,23 +37,32 @@ export class Rerun {
     return null;
   }
 
-  /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+  /** Run the weights on a word, and stop a run that has not finished; text: see `Order`; progress: called with the number of positions done. */
   begin(word: string[], text: string | null, maxSteps: number | null, progress: (done: number) => void): { finished: Promise<Again>; stop(): void } {
-    const { data, buffers } = this;
+    const { data, buffers, broken } = this;
+    const weights = broken?.current;
+    this.stop();
     this.weights ??= data.runs.map((spec) => {
       const [decoder, about] = weightsOf(spec, buffers);
       return { decoder, about };
     });
     const begun = performance.now();
-    const order = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
-    const running: Running = ordered(order, this.worker(), progress);
+    const order = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: weights ?? each.decoder })), { word, text, maxSteps });
+    const running = (this.running = ordered(order, this.worker(), progress));
     const finished = running.finished.then(({ runs, columns }): Again => {
       const positions = count(runs.reduce((sum, run) => sum + run.count, 0), "position");
       const seconds = ((performance.now() - begun) / 1000).toFixed(2);
       const said = runs.map((run) => (runs.length > 1 ? `${run.boundary}: ` : "") + compared(run)).join("; ");
-      return { data: { ...data, runs, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said}.` };
+      if (weights) broken!.shows(weights);
+      const since = broken?.stale ? " A weight was changed since: run again." : "";
+      return { data: { ...data, runs, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said}.${since}` };
     });
     return { finished, stop: () => running.stop() };
+  }
+
+  /** Stop a run that has not finished. */
+  stop(): void {
+    this.running?.stop();
   }
 }
 

@@ -64,12 +64,12 @@ export class Result {
     const { turn } = this;
     const rerun = new Rerun(data, buffers, () => new Worker("assets/explorer.js"), broken);
     broken.start = () => {
-      if (!broken.changes.length) return show(data, buffers, {});
-      broken.running(true);
-      const said = (text: string, bad = false) => {
-        broken.running(false);
-        broken.say(text, bad);
-      };
+      if (!broken.changes.length) {
+        rerun.stop();
+        broken.shows(broken.right);
+        return show(data, buffers, {});
+      }
+      const said = (text: string, bad = false) => broken.say(text, bad);
       const { box } = data;
       rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {}).finished.then(
         (again) => {

@@ -9,7 +9,7 @@ import pytest
 
 import tm2tfr
 from tests.web.explorer import browser
-from tests.web.explorer.browser import Open, settled, violations, without_axe
+from tests.web.explorer.browser import Open, follow, settled, violations, without_axe
 from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [
@@ -77,6 +77,31 @@ def test_the_address_opens_a_broken_run(opened: Open, palindromes: Explorer) -> 
     ]
     page.get_by_role("button", name=f"undo the change of {CHANGE}").click()
     assert page.locator(".changes-panel li").count() == 1
+
+
+def test_the_run_of_an_undone_change_is_not_taken_for_that_of_the_weights(opened: Open, palindromes: Explorer) -> None:
+    page = opened(palindromes, "#set=layers.4.heads.0.query[h,1]=-1")
+    page.locator(".notice").wait_for()
+    page.get_by_role("button", name=f"undo the change of {CHANGE}").click()
+    assert page.locator(".notice").count() == 1
+    panel = page.locator(".changes-panel")
+    assert "Not run yet: the page shows the run before the change." in panel.inner_text()
+    page.locator("#changes-run").click()
+    settled(page)
+    assert page.locator(".notice, .changes-panel:visible").count() == 0
+
+
+def test_a_change_that_is_undone_while_it_runs_is_not_shown(opened: Open) -> None:
+    page = opened(tm2tfr.explore("1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA", "", max_steps=20))
+    page.locator("#live-steps").fill("10000")
+    follow(page, "#set=layers.4.heads.0.query[0,h]=7")
+    page.locator(".changes-panel", has_text="Running").wait_for()
+    page.get_by_role("button", name="Undo all").click()
+    page.locator(".live", has_text="This is the recorded run.").wait_for()
+    page.get_by_role("button", name="Run", exact=True).first.click()
+    page.locator(".said-live", has_text="all agree").wait_for()
+    assert page.locator(".notice, .changes-panel:visible").count() == 0
+    assert page.locator(".rows .row.now").count() == 1
 
 
 def test_what_is_no_weight_is_refused_beside_the_field(opened: Open, palindromes: Explorer) -> None:

@@ -2848,6 +2848,7 @@ var explorer = (() => {
     worker;
     broken;
     weights = null;
+    running = null;
     /** Why the page cannot run its weights; null if it can. */
     static refusal({ runs }) {
       for (const { decoder, dtype } of runs) {
@@ -2856,23 +2857,31 @@ var explorer = (() => {
       }
       return null;
     }
-    /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+    /** Run the weights on a word, and stop a run that has not finished; text: see `Order`; progress: called with the number of positions done. */
     begin(word, text, maxSteps, progress) {
-      const { data, buffers } = this;
+      const { data, buffers, broken } = this;
+      const weights = broken?.current;
+      this.stop();
       this.weights ??= data.runs.map((spec) => {
         const [decoder, about] = weightsOf(spec, buffers);
         return { decoder, about };
       });
       const begun = performance.now();
-      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
-      const running = ordered(order2, this.worker(), progress);
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: weights ?? each.decoder })), { word, text, maxSteps });
+      const running = this.running = ordered(order2, this.worker(), progress);
       const finished = running.finished.then(({ runs, columns }) => {
         const positions2 = count(runs.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
         const said = runs.map((run2) => (runs.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
-        return { data: { ...data, runs, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions2} in ${seconds} s; ${said}.` };
+        if (weights) broken.shows(weights);
+        const since = broken?.stale ? " A weight was changed since: run again." : "";
+        return { data: { ...data, runs, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions2} in ${seconds} s; ${said}.${since}` };
       });
       return { finished, stop: () => running.stop() };
+    }
+    /** Stop a run that has not finished. */
+    stop() {
+      this.running?.stop();
     }
   };
   function orderOf(data, buffers, weights, input) {
@@ -3241,7 +3250,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.address = address;
       this.spec = spec.decoder;
       [this.right, this.about] = weightsOf(spec, buffers);
-      this.current = this.listed = this.right;
+      this.current = this.listed = this.shown = this.right;
     }
     name;
     buffers;
@@ -3262,8 +3271,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     /** Opens the weights of the chosen layer, as a view says it. */
     invite = () => {
     };
-    /** What is said of the last run, and whether it is bad news; whether one is going on; whether the present weights have not been run. */
-    news = { text: "", bad: false, running: false, stale: false };
+    /** The weights of the run that the page shows. */
+    shown;
+    /** What is said of the last run, and whether it is bad news. */
+    news = { text: "", bad: false };
     views = [];
     spec;
     /** The weights of a page of one run, if the page can run them. */
@@ -3292,7 +3303,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     /** Forget all changes. */
     clear() {
       if (this.changes.length) this.update([]);
-      this.news = { text: "", bad: false, running: false, stale: false };
+      this.news = { text: "", bad: false };
       this.told();
     }
     /** The value that a weight had. */
@@ -3305,11 +3316,16 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Say what came of a run. */
     say(text, bad = false) {
-      this.news = { ...this.news, text, bad };
+      this.news = { text, bad };
       this.told();
     }
-    running(on) {
-      this.news = { ...this.news, running: on, stale: on ? false : this.news.stale };
+    /** Whether the page shows a run of other weights than the present ones. */
+    get stale() {
+      return this.current !== this.shown;
+    }
+    /** Take note that the page shows a run of these weights. */
+    shows(weights) {
+      this.shown = weights;
       this.told();
     }
     /** The lines that do the same in Python. */
@@ -3340,7 +3356,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.changes = changes;
       this.current = changes.length ? changed(this.right, changes) : this.right;
       this.listed = changes.some(({ value }) => value === 0) ? changed(this.right, changes.filter(({ value }) => value !== 0)) : this.current;
-      this.news = { ...this.news, text: "", bad: false, stale: true };
+      this.news = { text: "", bad: false };
       if (this.address) keepInAddress(changes.map((change) => this.said(change)));
       this.told();
     }
@@ -3881,8 +3897,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     rerun;
     /** Run what is in the box with the weights as they are now; without a change, the recorded run is that of its input. */
     again() {
-      if (this.broken?.changes.length === 0 && this.input.value === this.data.box.word) this.recorded();
-      else this.element.requestSubmit();
+      if (this.broken?.changes.length === 0 && this.input.value === this.data.box.word) return this.recorded();
+      this.end();
+      this.element.requestSubmit();
     }
     /** Do something, and say why it is refused, if it is. */
     attempt(something) {
@@ -3925,13 +3942,19 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.back.hidden = false;
       this.say(said);
     }
-    halt() {
+    /** End a run that has not finished. */
+    end() {
       this.running?.stop();
       this.working(false);
+    }
+    halt() {
+      this.end();
       this.say("Stopped: the page shows the run before.");
     }
     recorded() {
+      this.end();
       this.broken?.clear();
+      this.broken?.shows(this.broken.right);
       this.show(this.data, this.buffers);
       this.back.hidden = true;
       this.input.value = this.data.box.word;
@@ -3944,7 +3967,6 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       set(this.stop, { disabled: !on });
       this.bar.hidden = !on;
       set(this.element, { "aria-busy": on ? "true" : null });
-      this.broken?.running(on);
       if (focused === this.start && on) this.stop.focus();
       if (focused === this.stop && !on) this.start.focus();
     }
@@ -4117,8 +4139,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     draw() {
       const { broken } = this;
       const { changes, news } = broken;
-      this.element.hidden = changes.length === 0;
-      this.title.textContent = `${changes.length} changed weight${changes.length === 1 ? "" : "s"}`;
+      this.element.hidden = changes.length === 0 && !broken.stale;
+      this.title.textContent = `${changes.length || "No"} changed weight${changes.length === 1 ? "" : "s"}`;
       this.list.replaceChildren(
         ...changes.map((change) => {
           const place = placeText(broken.right, change);
@@ -4135,8 +4157,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           );
         })
       );
-      this.run.classList.toggle("wanted", news.stale);
-      const text = news.text || (news.stale ? "Not run yet: the page shows the run before the change." : "");
+      this.run.classList.toggle("wanted", broken.stale);
+      const text = news.text || (broken.stale ? "Not run yet: the page shows the run before the change." : "");
       if (this.status.textContent !== text) this.status.textContent = text;
       this.status.classList.toggle("bad", news.bad);
     }
@@ -4573,7 +4595,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     draw() {
       const { broken } = this;
-      this.run.classList.toggle("wanted", broken.news.stale);
+      this.run.classList.toggle("wanted", broken.stale);
       if (this.element.hidden || this.drawn === broken.listed) return;
       const focused = document.activeElement?.dataset["place"];
       this.drawn = broken.listed;
@@ -7521,10 +7543,23 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       follow();
       addEventListener("hashchange", follow);
     }
+    foldable(find(".about"));
     for (const cut of document.querySelectorAll(".bar .input")) cut.title = cut.textContent;
     leavesFocus(find(".bar"));
     theme(button);
     document.documentElement.dataset["ready"] = "true";
+  }
+  function foldable(about) {
+    const more = el("button", { type: "button", class: "small", hidden: true, "aria-expanded": "false", click: () => unfold(!about.classList.contains("whole")) }, "more");
+    const unfold = (whole3) => {
+      about.classList.toggle("whole", whole3);
+      set(more, { "aria-expanded": String(whole3) });
+      more.textContent = whole3 ? "less" : "more";
+    };
+    about.append(more);
+    new ResizeObserver(() => {
+      if (!about.classList.contains("whole")) more.hidden = about.scrollHeight <= about.clientHeight + 1;
+    }).observe(about);
   }
   if (typeof document === "undefined") serve();
   else

@@ -712,7 +712,7 @@
     }
     draw() {
       const { broken } = this;
-      this.run.classList.toggle("wanted", broken.news.stale);
+      this.run.classList.toggle("wanted", broken.stale);
       if (this.element.hidden || this.drawn === broken.listed) return;
       const focused = document.activeElement?.dataset["place"];
       this.drawn = broken.listed;

@@ -26093,6 +26093,7 @@
     worker;
     broken;
     weights = null;
+    running = null;
     /** Why the page cannot run its weights; null if it can. */
     static refusal({ runs: runs2 }) {
       for (const { decoder, dtype } of runs2) {
@@ -26101,23 +26102,31 @@
       }
       return null;
     }
-    /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
+    /** Run the weights on a word, and stop a run that has not finished; text: see `Order`; progress: called with the number of positions done. */
     begin(word, text, maxSteps, progress) {
-      const { data, buffers } = this;
+      const { data, buffers, broken } = this;
+      const weights = broken?.current;
+      this.stop();
       this.weights ??= data.runs.map((spec) => {
         const [decoder, about] = weightsOf(spec, buffers);
         return { decoder, about };
       });
       const begun = performance.now();
-      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
-      const running = ordered(order2, this.worker(), progress);
+      const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: weights ?? each.decoder })), { word, text, maxSteps });
+      const running = this.running = ordered(order2, this.worker(), progress);
       const finished = running.finished.then(({ runs: runs2, columns }) => {
         const positions = count(runs2.reduce((sum2, run2) => sum2 + run2.count, 0), "position");
         const seconds = ((performance.now() - begun) / 1e3).toFixed(2);
         const said2 = runs2.map((run2) => (runs2.length > 1 ? `${run2.boundary}: ` : "") + compared(run2)).join("; ");
-        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.` };
+        if (weights) broken.shows(weights);
+        const since = broken?.stale ? " A weight was changed since: run again." : "";
+        return { data: { ...data, runs: runs2, searched: null }, buffers: (place) => shelved(columns, place) ?? buffers(place), said: `Run in this page: ${positions} in ${seconds} s; ${said2}.${since}` };
       });
       return { finished, stop: () => running.stop() };
+    }
+    /** Stop a run that has not finished. */
+    stop() {
+      this.running?.stop();
     }
   };
   function orderOf(data, buffers, weights, input) {
@@ -26480,7 +26489,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.address = address;
       this.spec = spec.decoder;
       [this.right, this.about] = weightsOf(spec, buffers);
-      this.current = this.listed = this.right;
+      this.current = this.listed = this.shown = this.right;
     }
     name;
     buffers;
@@ -26501,8 +26510,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** Opens the weights of the chosen layer, as a view says it. */
     invite = () => {
     };
-    /** What is said of the last run, and whether it is bad news; whether one is going on; whether the present weights have not been run. */
-    news = { text: "", bad: false, running: false, stale: false };
+    /** The weights of the run that the page shows. */
+    shown;
+    /** What is said of the last run, and whether it is bad news. */
+    news = { text: "", bad: false };
     views = [];
     spec;
     /** The weights of a page of one run, if the page can run them. */
@@ -26531,7 +26542,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** Forget all changes. */
     clear() {
       if (this.changes.length) this.update([]);
-      this.news = { text: "", bad: false, running: false, stale: false };
+      this.news = { text: "", bad: false };
       this.told();
     }
     /** The value that a weight had. */
@@ -26544,11 +26555,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Say what came of a run. */
     say(text, bad = false) {
-      this.news = { ...this.news, text, bad };
+      this.news = { text, bad };
       this.told();
     }
-    running(on) {
-      this.news = { ...this.news, running: on, stale: on ? false : this.news.stale };
+    /** Whether the page shows a run of other weights than the present ones. */
+    get stale() {
+      return this.current !== this.shown;
+    }
+    /** Take note that the page shows a run of these weights. */
+    shows(weights) {
+      this.shown = weights;
       this.told();
     }
     /** The lines that do the same in Python. */
@@ -26579,7 +26595,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.changes = changes;
       this.current = changes.length ? changed(this.right, changes) : this.right;
       this.listed = changes.some(({ value }) => value === 0) ? changed(this.right, changes.filter(({ value }) => value !== 0)) : this.current;
-      this.news = { ...this.news, text: "", bad: false, stale: true };
+      this.news = { text: "", bad: false };
       if (this.address) keepInAddress(changes.map((change) => this.said(change)));
       this.told();
     }
@@ -26948,8 +26964,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     draw() {
       const { broken } = this;
       const { changes, news } = broken;
-      this.element.hidden = changes.length === 0;
-      this.title.textContent = `${changes.length} changed weight${changes.length === 1 ? "" : "s"}`;
+      this.element.hidden = changes.length === 0 && !broken.stale;
+      this.title.textContent = `${changes.length || "No"} changed weight${changes.length === 1 ? "" : "s"}`;
       this.list.replaceChildren(
         ...changes.map((change) => {
           const place = placeText(broken.right, change);
@@ -26966,8 +26982,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           );
         })
       );
-      this.run.classList.toggle("wanted", news.stale);
-      const text = news.text || (news.stale ? "Not run yet: the page shows the run before the change." : "");
+      this.run.classList.toggle("wanted", broken.stale);
+      const text = news.text || (broken.stale ? "Not run yet: the page shows the run before the change." : "");
       if (this.status.textContent !== text) this.status.textContent = text;
       this.status.classList.toggle("bad", news.bad);
     }
@@ -27563,7 +27579,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     draw() {
       const { broken } = this;
-      this.run.classList.toggle("wanted", broken.news.stale);
+      this.run.classList.toggle("wanted", broken.stale);
       if (this.element.hidden || this.drawn === broken.listed) return;
       const focused = document.activeElement?.dataset["place"];
       this.drawn = broken.listed;
@@ -30652,12 +30668,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const { turn } = this;
       const rerun = new Rerun(data, buffers, () => new Worker("assets/explorer.js"), broken);
       broken.start = () => {
-        if (!broken.changes.length) return show(data, buffers, {});
-        broken.running(true);
-        const said2 = (text, bad = false) => {
-          broken.running(false);
-          broken.say(text, bad);
-        };
+        if (!broken.changes.length) {
+          rerun.stop();
+          broken.shows(broken.right);
+          return show(data, buffers, {});
+        }
+        const said2 = (text, bad = false) => broken.say(text, bad);
         const { box } = data;
         rerun.begin(wordOf(box, box.word), box.tokens && box.word, box.steps === null ? null : Math.min(box.steps, box.most), () => {
         }).finished.then(
