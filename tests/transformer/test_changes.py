@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import tm2tfr
@@ -92,6 +93,31 @@ def test_the_check_finds_the_change_and_the_digest_tells_it() -> None:
 def test_a_value_that_is_not_a_finite_number_is_refused(value: float) -> None:
     with pytest.raises(ShapeError, match="a weight is a finite number"):
         tm2tfr.with_weight("chapter", "unembedding", 0, 0, value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    decoder = tm2tfr.compile("palindromes")
+    path = "layers.4.heads.0.query"
+    assert with_weight(decoder, path, np.int64(1), "h", np.float32(0.5)) == with_weight(decoder, path, 1, "h", 0.5)  # type: ignore[arg-type]
+
+
+def test_numbers_without_end_are_refused_at_once() -> None:
+    decoder = tm2tfr.compile("palindromes")
+    path = "layers.4.heads.0.query"
+    with pytest.raises(ShapeError, match="too large for a float64"):
+        with_weight(decoder, path, 1, "h", 10**5000)
+    for value in ("1e999999999", "1e400", f"{'9' * 5000}/7", "1/0", "1_0", "0x10", "١"):
+        with pytest.raises(UsageError, match="is not a finite number"):
+            with_changes(decoder, [f"{path}[1, h] = {value}"])
+    with pytest.raises(ShapeError, match="there is no component 1{5000}: use a number from 0 to 2"):
+        with_changes(decoder, [f"{path}[{'1' * 5000}, h] = 1"])
+    assert with_changes(decoder, [f"{path}[001, h] = 1e-999999999"]) == with_weight(decoder, path, 1, "h", 0)
+
+
+@pytest.mark.parametrize("path", [None, 4, ["query"]])
+def test_a_path_that_is_no_text_is_refused(path: str) -> None:
+    with pytest.raises(ShapeError, match="no weight matrix is called"):
+        tm2tfr.with_weight("chapter", path, 0, 0, 1)
 
 
 def test_what_is_not_a_change_says_how_one_is_written() -> None:

@@ -12,13 +12,16 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from numbers import Integral, Real
 
 from tm2tfr.base.errors import ShapeError, UsageError, did_you_mean, visible
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 _CHANGE = re.compile(r"\s*(?P<path>[\w.]+)\s*\[(?P<places>.*)\]\s*=(?P<value>[^=\]]*)", re.DOTALL)
 _INTERVENTION = re.compile(r"[^\[\]]*@\s*\d+.*", re.DOTALL)
+_NUMBER = re.compile(r"[-+]?(?:(?P<above>\d+)\s*/\s*(?P<below>\d+)|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)", re.ASCII)
+_LONG = 18
+"""A number of more digits is that of no row; Python reads no integer of more than 4,300 from a text."""
 _NEAR = 3
 """The most paths that are suggested for an unknown one."""
 
@@ -51,11 +54,11 @@ class Axis:
                 raise ShapeError(f"{place!r} is not a {self.noun}: use {most}")
             what = f"no {self.noun} is called {visible(place)!r}{did_you_mean(place, self.names)}"
             raise ShapeError(f"{what}: use a name that 'tm2tfr compile --explain' prints, or {most}")
-        if isinstance(place, bool) or not isinstance(place, int):
+        if isinstance(place, bool) or not isinstance(place, Integral):
             raise ShapeError(f"{place!r} is neither the name nor the number of a {self.noun}: use {most}")
         if not 0 <= place < self.size:
             raise ShapeError(f"there is no {self.noun} {place}: use {most}")
-        return place
+        return int(place)
 
     def read(self, text: str) -> int:
         """Return the number of what is written: a name comes before a number, since the listing prints names.
@@ -63,7 +66,12 @@ class Axis:
         Raises:
             ShapeError: see `number`.
         """
-        return self.number(int(text) if text not in self.names and text.isascii() and text.isdecimal() else text)
+        if text in self.names or not (text.isascii() and text.isdecimal()):
+            return self.number(text)
+        digits = text.lstrip("0") or "0"
+        if len(digits) > _LONG:
+            raise ShapeError(f"there is no {self.noun} {digits}: use a number from 0 to {self.size - 1:,}")
+        return self.number(int(digits))
 
 
 def axes(decoder: Decoder, path: str) -> tuple[Axis, Axis]:
@@ -73,8 +81,8 @@ def axes(decoder: Decoder, path: str) -> tuple[Axis, Axis]:
         ShapeError: if no matrix has this path.
     """
     found = matrices(decoder)
-    if path not in found:
-        raise ShapeError(_unknown(path, list(found)))
+    if not isinstance(path, str) or path not in found:
+        raise ShapeError(_unknown(str(path), list(found)))
     *owner, name = path.split(".")
     rows, columns = found[path].shape
     stream = Axis("direction", decoder.layout.width, decoder.layout.directions)
@@ -108,7 +116,10 @@ def with_weight(decoder: Decoder, path: str, row: int | str, column: int | str, 
     Raises:
         ShapeError: for an unknown path or name, a number out of range, or a value that is not a finite number.
     """
-    number = float(value) if isinstance(value, int | float | Fraction) and not isinstance(value, bool) else math.nan
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        raise ShapeError(f"{path}: this number is too large for a float64: use for example -1 or 0.5") from None
     if not math.isfinite(number):
         raise ShapeError(f"{path}: a weight is a finite number, and {value!r} is not: use for example -1 or 0.5")
     rows, columns = axes(decoder, path)
@@ -133,17 +144,28 @@ def with_changes(decoder: Decoder, texts: Sequence[str]) -> Decoder:
         match = _CHANGE.fullmatch(text)
         if match is None:
             raise UsageError(_not_a_change(decoder, text))
-        try:
-            value = Fraction(match["value"].strip().replace("−", "-"))
-            number = float(value)
-        except (ValueError, ZeroDivisionError, OverflowError):
+        number = _number(match["value"].strip().replace("−", "-"))
+        if number is None:
             what = f"{visible(text)!r}: {visible(match['value'].strip())!r} is not a finite number"
-            raise UsageError(f"{what}: write for example -1, 0.5 or 1/2") from None
+            raise UsageError(f"{what}: write for example -1, 0.5 or 1/2")
         try:
             decoder = with_weight(decoder, match["path"], *_place(axes(decoder, match["path"]), match["places"]), number)
         except ShapeError as error:
             raise ShapeError(f"{visible(text)!r}: {error}") from None
     return decoder
+
+
+def _number(text: str) -> float | None:
+    """Return the decimal or the fraction that `text` is; None if it is neither, or not finite."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        number = float(text) if match["below"] is None else int(match["above"]) / int(match["below"])
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+    sign = -1 if match["below"] is not None and text.startswith("-") else 1
+    return sign * number if math.isfinite(number) else None
 
 
 def _place(found: tuple[Axis, Axis], text: str) -> tuple[int, int]:

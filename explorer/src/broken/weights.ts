@@ -149,7 +149,7 @@ function pathOf(decoder: Decoder, path: string, layer: number): string {
 }
 
 function numberOf(text: string): number | null {
-  const match = NUMBER.exec(text.replace("−", "-"));
+  const match = NUMBER.exec(text.replaceAll("−", "-"));
   if (!match) return null;
   const sign = match[0].startsWith("-") ? -1 : 1;
   const value = match[2] === undefined ? Number(match[0]) : (sign * Number(match[1])) / Number(match[2]);
@@ -189,7 +189,7 @@ function read({ noun, size, names }: Axis, text: string): number {
   if (/^\d+$/.test(text)) {
     const number = Number(text);
     if (number < size) return number;
-    throw new Refused(`there is no ${noun} ${number}: use ${most}`);
+    throw new Refused(`there is no ${noun} ${BigInt(text)}: use ${most}`);
   }
   if (!names.length) throw new Refused(`${quoted(text)} is not a ${noun}: use ${most}`);
   const [close] = near(text, names, 1);

@@ -3056,7 +3056,7 @@ var explorer = (() => {
     return known.has(own) || !known.has(path) ? own : path;
   }
   function numberOf(text) {
-    const match = NUMBER.exec(text.replace("−", "-"));
+    const match = NUMBER.exec(text.replaceAll("−", "-"));
     if (!match) return null;
     const sign2 = match[0].startsWith("-") ? -1 : 1;
     const value = match[2] === void 0 ? Number(match[0]) : sign2 * Number(match[1]) / Number(match[2]);
@@ -3093,7 +3093,7 @@ var explorer = (() => {
     if (/^\d+$/.test(text)) {
       const number3 = Number(text);
       if (number3 < size) return number3;
-      throw new Refused(`there is no ${noun} ${number3}: use ${most}`);
+      throw new Refused(`there is no ${noun} ${BigInt(text)}: use ${most}`);
     }
     if (!names.length) throw new Refused(`${quoted(text)} is not a ${noun}: use ${most}`);
     const [close] = near(text, names, 1);

@@ -26295,7 +26295,7 @@
     return known.has(own) || !known.has(path) ? own : path;
   }
   function numberOf(text) {
-    const match = NUMBER.exec(text.replace("−", "-"));
+    const match = NUMBER.exec(text.replaceAll("−", "-"));
     if (!match) return null;
     const sign2 = match[0].startsWith("-") ? -1 : 1;
     const value = match[2] === void 0 ? Number(match[0]) : sign2 * Number(match[1]) / Number(match[2]);
@@ -26332,7 +26332,7 @@
     if (/^\d+$/.test(text)) {
       const number4 = Number(text);
       if (number4 < size) return number4;
-      throw new Refused2(`there is no ${noun} ${number4}: use ${most}`);
+      throw new Refused2(`there is no ${noun} ${BigInt(text)}: use ${most}`);
     }
     if (!names.length) throw new Refused2(`${quoted(text)} is not a ${noun}: use ${most}`);
     const [close] = near(text, names, 1);
