@@ -42,7 +42,7 @@ export function verdict(runs: Run[], circuit: boolean): (Node | string)[] {
     const said = run.spec.labels ? labelled(run) : circuit ? outcome(run) : ending(run);
     const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
     const which = runs.length > 1 ? `${run.spec.boundary}: ` : "";
-    return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said);
+    return el("span", { class: `badge ${agrees === null ? "" : agrees ? "good" : "bad"}` }, mark, which, said);
   });
 }
 

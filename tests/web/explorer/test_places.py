@@ -331,6 +331,29 @@ def test_on_a_phone_the_graph_is_below_the_tape(opened: Open, chapter: Explorer)
     assert places["graph-panel"]["bottom"] < controls["y"], "tape and graph are seen together"
 
 
+def test_a_long_description_is_unfolded_on_a_phone(opened: Open, chapter: Explorer) -> None:
+    page = opened(chapter, **PHONE)
+    about, before = page.locator(".about"), page.locator(".about").bounding_box()["height"]
+    about.get_by_role("button", name="more").click()
+    assert about.bounding_box()["height"] > before
+    about.get_by_role("button", name="less").click()
+    assert about.bounding_box()["height"] == before
+    page.set_viewport_size({"width": 1280, "height": 800})
+    settled(page)
+    assert about.get_by_role("button").count() == 0, "there is room for all of it"
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_names_without_end_stay_within_the_window(opened: Open, width: int) -> None:
+    start, halt = "S" * 150, "T" * 150
+    machine = tm2tfr.Machine(transitions={(start, "_"): (halt, "x", "R")}, start=start, blank="_", name="N" * 200)
+    page = opened(tm2tfr.explore(machine), viewport={"width": width, "height": 900})
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    follow(page, "#i=2&layer=4")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize("width", [390, 1024, 1280])
 def test_the_tab_key_goes_as_the_eye_does(opened: Open, chapter: Explorer, width: int) -> None:
     """Down one column and then down the next; a window that changes its width rearranges them."""

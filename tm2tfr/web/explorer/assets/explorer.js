@@ -7343,7 +7343,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const said = run2.spec.labels ? labelled2(run2) : circuit ? outcome2(run2) : ending(run2);
       const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
       const which = runs.length > 1 ? `${run2.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said);
+      return el("span", { class: `badge ${agrees2 === null ? "" : agrees2 ? "good" : "bad"}` }, mark2, which, said);
     });
   }
   function ending(run2) {

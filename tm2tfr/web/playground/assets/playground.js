@@ -30408,7 +30408,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const said2 = run2.spec.labels ? labelled(run2) : circuit ? outcome(run2) : ending(run2);
       const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
       const which = runs2.length > 1 ? `${run2.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said2);
+      return el("span", { class: `badge ${agrees2 === null ? "" : agrees2 ? "good" : "bad"}` }, mark2, which, said2);
     });
   }
   function ending(run2) {
