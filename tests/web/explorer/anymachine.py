@@ -46,7 +46,7 @@ async ({ data, columns, cases }) => {
     const { machine } = anymachine.read(text);
     const placed = anymachine.placed(machine, data.class);
     const { data: { runs: [spec] }, buffers: own } = template.named(machine, placed);
-    const right = anymachine.weightsOf(spec, own), about = anymachine.aboutOf(spec.decoder, own);
+    const [right, about] = anymachine.weightsOf(spec, own);
     const order = { runs: [{ spec, decoder: right, right, about }], word: [...word], text: null, ends: null };
     Object.assign(order, { maxSteps: steps, gates: null, sequence: null });
     const { runs: [run], columns: made } = anymachine.carriedOut(order, () => undefined);
