@@ -212,7 +212,7 @@ def test_a_gap_that_shrinks_needs_a_temperature() -> None:
         softened_by(latest_is_a(), "none", 5)
     assert str(error.value) == (
         "layer 1, head 'latest': its gap shrinks with the position, so softmax needs a temperature: use local, with the "
-        "length of the runs, or compile with steep, which is for since and prev alone"
+        "length of the runs, or per-position, or compile with steep"
     )
     with pytest.raises(CompileError, match="its gap shrinks with the length, so"):
         softened_by(claimed(latest_is_a(), over="length"), "none", 5)
@@ -235,7 +235,8 @@ def test_words_for_temperatures() -> None:
     ]
     for wrong in ("warm", None, True, []):
         with pytest.raises(
-            CompileError, match="is not a temperature: use auto, local, theorem-26, none, or a positive number$"
+            CompileError,
+            match="is not a temperature: use auto, local, theorem-26, none, per-position, paper, or a positive",
         ):
             parsed_word(wrong)
     hard = latest_is_a()

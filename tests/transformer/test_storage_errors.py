@@ -289,7 +289,7 @@ WEIGHTS: list[tuple[Change, str]] = [
     (_tensor("unembedding_bias", np.full((8, 1), np.inf)), "a weight is not a finite number: weights must be finite"),
     (_set("vocabulary", 1, "1"), "the vocabulary contains a token twice"),
     (_set("bos", "EOS"), "'EOS' is a special token but not in the vocabulary"),
-    (_set("features", 0, "i^3"), "unknown position feature 'i^3': use 1/(i+1), 1, i, i^2, "),
+    (_set("features", 0, "i^x"), "unknown position feature 'i^x': use 1/(i+1), 1, i, i^2, "),
     (_set("layout", 1, "name", "1"), "the residual stream has two directions or subspaces called '1'"),
     (_set("layers", []), "nothing uses the tensors "),
     (

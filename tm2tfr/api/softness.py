@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import judged, recompiled
-from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, TEMPERATURES, THEOREM_26
+from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, PAPER, PER_POSITION, TEMPERATURES, THEOREM_26
 from tm2tfr.base.errors import CompileError, UsageError
 from tm2tfr.runs.plan import Soft, check_engine, check_steps, is_count
 
@@ -42,6 +42,8 @@ def soften(
         subject: see `Subject.of`; a program is compiled first.
         temperature: τ, or one of these words. ``local``: one for each head, by bounds that hold where everything that heads
             carry is rounded, see `tm2tfr.transformer.soft`; ``none``: likewise, if they hold for any length;
+            ``per-position``: likewise, each a function of the position; ``paper``: the one that the theorem about heads as
+            printed states, see `tm2tfr.transformer.tempered`;
             ``theorem-26``: the largest power of two for which Theorem 26 guarantees every token of every run of at most
             `length` positions, see `tm2tfr.transformer.soft`; ``auto``: ``local`` where every head that is not uniform
             has such a bound, as those of formulas have, otherwise ``theorem-26``.
@@ -104,7 +106,7 @@ def measure_softness(
     check_steps(max_steps)
     check_engine("dense", dtype)
     value = None if temperature is None else parsed_word(temperature)
-    if value in (LOCAL, NO_TEMPERATURE):
+    if value in (LOCAL, NO_TEMPERATURE, PER_POSITION, PAPER):
         raise CompileError(f"a run is measured at one temperature, not at {value!r}: use auto, theorem-26, or a number")
     found, judge = judged(recompiled(subject, left_boundary), machine)
     right = judge.right

@@ -50,14 +50,17 @@ WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 Eq. 8.1. ``softmax``: position j has the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see
 `tm2tfr.transformer.soft`."""
 
-Temperature = Literal["auto", "local", "theorem-26", "none"]
+Temperature = Literal["auto", "local", "theorem-26", "none", "per-position", "paper"]
 TEMPERATURES: tuple[Temperature, ...] = get_args(Temperature)
 """The words in place of a temperature. ``local``: each head by a bound of its own; ``none``: likewise, for runs of any
-length, which is for weights whose gaps are constant; ``theorem-26``: one for all, by that theorem; ``auto``: ``local``
+length, which is for weights whose gaps are constant; ``per-position``: by a function of the position; ``paper``: by that
+which the paper states; ``theorem-26``: one for all, by that theorem; ``auto``: ``local``
 where every head has such a bound, otherwise ``theorem-26``."""
 LOCAL: Literal["local"] = "local"
 THEOREM_26: Literal["theorem-26"] = "theorem-26"
 NO_TEMPERATURE: Literal["none"] = "none"
+PER_POSITION: Literal["per-position"] = "per-position"
+PAPER: Literal["paper"] = "paper"
 
 RASP = "rasp"
 """The construction that compiles RASP programs, as the provenance of weights names it."""
@@ -72,7 +75,7 @@ LOGIC_COMPARE: tuple[LogicCompare, ...] = get_args(LogicCompare)
 LogicAnswers = Literal["all", "definitions"]
 """Which parts of a formula or program its weights answer: every subformula, or what has a name alone."""
 LogicVariant = Literal["ours", "paper"]
-"""How the position before is found and the latest of equal keys is preferred: ours, or by parity and -1/j as printed."""
+"""How neighbours are found, ties broken and counts looked up: ours, or by parity, ±j/(2n) or -1/j, and 3C, as printed."""
 
 AUTOMATON = "automaton"
 """The construction that compiles finite automata, as the provenance of weights names it."""

@@ -288,7 +288,7 @@ TemperatureOption: TypeAlias = Annotated[
     option(
         "Softmax: divide queries by it, e.g. 2^-10. auto (default): by each head's own bound, or Theorem 26.",
         "--temperature",
-        metavar="auto | local | theorem-26 | none | τ",
+        metavar="auto | local | per-position | none | paper | theorem-26 | τ",
         panel=CONSTRUCTION,
     ),
 ]

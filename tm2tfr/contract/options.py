@@ -239,7 +239,8 @@ class LogicOptions:
         compare: how numbers are compared, see `tm2tfr.base.choices.LOGIC_COMPARE`.
         variant: see `tm2tfr.base.choices.LogicVariant`.
         answers: which nodes are outputs, see `tm2tfr.base.choices.LogicAnswers`.
-        steep: whether queries grow with the position, so that softmax needs no temperature; for ⊖ and since alone.
+        steep: whether queries grow with the position, or in an encoder with the length, so that softmax needs no
+            temperature; a decoder has none for counts.
 
     Raises:
         CompileError: for options that cannot be combined.
@@ -268,7 +269,7 @@ class LogicOptions:
     variant: Annotated[
         LogicVariant,
         OptionHelp(
-            "Formulas: ours (default), or paper: the previous position and ties as Theorems 13 and 16 have them.",
+            "Formulas: ours (default), or paper: neighbours, ties and look-ups as Theorems 12 to 22 print them.",
             _VARIANT,
             noun="variant of formulas",
         ),
@@ -285,17 +286,17 @@ class LogicOptions:
     steep: Annotated[
         bool,
         OptionHelp(
-            "Past operators only: queries that grow with the position, so that softmax needs no temperature.",
+            "Queries that grow with the position, or with --mask none the length, so that softmax needs no temperature.",
             "steep queries are those of the weights of a formula",
             FORMULAS,
         ),
     ] = False
 
     def __post_init__(self) -> None:
-        if self.steep and self.variant != "ours":
-            raise CompileError("--steep is a change of our heads, not of the paper's: omit --variant, or --steep")
-        if self.steep and self.mask == "none":
-            raise CompileError("--steep is for decoders: omit --mask none")
+        if self.steep and self.compare == "sign":
+            raise CompileError(
+                "--steep multiplies keys of look-ups, and the sign head looks nothing up: omit --compare sign"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, cast
 from tm2tfr.base.errors import EngineError, counted, did_you_mean
 from tm2tfr.engines.reading import answered
 from tm2tfr.transformer.matrix import Vector
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder
 
 # ── overwriting a part of the residual stream in the middle of a forward pass: what interventions on weights are made of
@@ -144,7 +145,15 @@ def observable(engine: Engine) -> Engine:
 
 
 def refuse_ahead(decoder: Decoder) -> None:
-    """Raise EngineError if a head of `decoder` looks ahead, or it has loops: it cannot be run position by position."""
+    """Raise EngineError if `decoder` cannot be run position by position: a head looks ahead, it has loops, or position
+    features of the length.
+    """
+    if decoder.of_length:
+        names = [name for name in decoder.features if feature(name).of_length]
+        problem = f"the position feature {names[0]!r} depends" if names else "the temperature depends"
+        raise EngineError(
+            f"{problem} on the length, so these weights cannot run position by position: run the whole sequence"
+        )
     if decoder.loops:
         problem = "these weights run layers again"
         raise EngineError(f"{problem}, so they cannot run position by position: run the whole sequence at once")

@@ -233,7 +233,10 @@ class DenseDecoder:
         self._tokens.add_to(x, tokens)
         if self._table is not None and positions.stop > len(self._table):
             raise beyond_the_table(len(self._table))
-        numbers = np.array([[above / below for above, below in map(f, positions)] for f in self._features], self.dtype)
+        numbers = np.array(
+            [[above / below for above, below in (f(i, positions.stop) for i in positions)] for f in self._features],
+            self.dtype,
+        )
         self._place.add_to(x, numbers.reshape(-1, *along))
         if self._table is not None:
             self._table.add_to(x, position if not places else np.arange(len(positions)))

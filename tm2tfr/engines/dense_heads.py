@@ -16,6 +16,7 @@ from tm2tfr.engines.dense_parts import Bools, DenseStream, LinearMap, Refusals, 
 from tm2tfr.engines.overflow import too_large
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Dtype, Ints
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Head, Mask
 
 MANY = 8
@@ -84,6 +85,7 @@ class AttentionHead:
     def __init__(self, head: Head, where: Where, dtype: Dtype, *, careful: bool) -> None:
         self._head, self._where, self._careful, self._dtype = head, where, careful, dtype
         self._soft, self.mask = head.weighting == "softmax", head.mask
+        self._inverse = None if head.inverse_temperature == "1" else feature(head.inverse_temperature)
         # A component that is 0 in every query or in every key adds 0 to every score, and so is left out.
         both = head.components
         self._query, self._key = (LinearMap(m.selected(both), dtype) for m in (head.query, head.key))
@@ -105,6 +107,8 @@ class AttentionHead:
         if not self._sizes[0]:
             return HeadAnswer(self._output(values.mean(None)), None)
         scores = _scores(self._query(x), keys.all, skip=not self._careful)
+        if self._inverse is not None:
+            scores = scores * self._inverses(range(scores.size - 1, scores.size), 0)
         if self._careful:
             refusals.note(np.asarray(~np.isfinite(scores).all()), lambda _, i: self._refusal(i))
         carried = values.weighted(softmax(scores)) if self._soft else values.mean(average_hard(scores))
@@ -124,6 +128,8 @@ class AttentionHead:
             part = slice(start, min(start + most, n))  # of the positions looked from
             seen = seen_from(self.mask, n, part)
             scores = products(queries[:, :, part], keys)
+            if self._inverse is not None:
+                scores *= self._inverses(range(part.start, part.stop), n)[:, None]
             if self._careful:
                 wrong = np.zeros((batch, n), dtype=np.bool_)
                 wrong[:, part] = (~np.isfinite(scores) & seen).any(axis=-1)
@@ -137,6 +143,12 @@ class AttentionHead:
             if watched:
                 every[:, part] = scores
         return HeadAnswer(self._output(carried), every)
+
+    def _inverses(self, positions: range, n: int) -> DenseStream:
+        """Return 1/τ at these positions of n: (positions,)."""
+        if self._inverse is None:
+            return np.ones(len(positions), self._dtype)
+        return np.array([above / below for above, below in (self._inverse(i, n) for i in positions)], self._dtype)
 
     def _refusal(self, position: int) -> EngineError:
         where, dtype = f"{self._where()}, head {self._head.name!r}", self._dtype.name

@@ -13,7 +13,7 @@ from tm2tfr.engines.overflow import beyond_the_table
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.layers import MOST_PASSES, endless
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
-from tm2tfr.transformer.parts import AHEAD, LOOPS, NO_BOS, OUTPUTS, TABLE, refuse_parts
+from tm2tfr.transformer.parts import AHEAD, LENGTH, LOOPS, NO_BOS, OUTPUTS, TABLE, TEMPERED, WRITTEN, refuse_parts
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -121,7 +121,7 @@ class ExactSession:
     """
 
     def __init__(self, decoder: Decoder) -> None:
-        known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS)
+        known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, LENGTH, WRITTEN, TEMPERED)  # heads refuse softmax
         refuse_parts(decoder, "the exact engine", "square roots are not rational: use the dense engine", known=known)
         self._width, self._position = decoder.layout.width, 0
         self.residual: Sequence[Rational] = ()
@@ -172,7 +172,7 @@ class ExactSession:
             if i in watches:
                 watches[i].stage(layer, part, x.copy())
 
-        streams = [self._embedded(token, i) for i, token in enumerate(tokens, first)]
+        streams = [self._embedded(token, i, end) for i, token in enumerate(tokens, first)]
         for i, x in enumerate(streams, first):
             stage(i, x, -1, "embedding")
 
@@ -216,11 +216,11 @@ class ExactSession:
         for n in range(done, len(self._layers)):
             layer(n)
 
-    def _embedded(self, token: int, position: int) -> list[Rational]:
+    def _embedded(self, token: int, position: int, length: int) -> list[Rational]:
         x: list[Rational] = [0] * self._width
         _add(x, self._tokens[token])
         for number_at, column in zip(self._features, self._place, strict=True):
-            number = Fraction(*number_at(position))
+            number = Fraction(*number_at(position, length))
             _add(x, [(row, weight * number) for row, weight in column])
         if self._table is not None:
             if position >= len(self._table):

@@ -163,7 +163,7 @@ def _of_head(head: Head, x: Floats, safe: float) -> tuple[bool, bool, Floats]:
     """Return whether scores, and sums of values over all positions, are small, and a bound on the head's output."""
     query, key, value = (_times(m, x) for m in (head.query, head.key, head.value))
     both = head.components
-    products = query[both] * key[both]
+    products = query[both] * key[both] * max(1.0, feature(head.inverse_temperature).largest(MOST_POSITIONS + 1))
     score = _all_small(query[both], safe) and _all_small(key[both], safe) and bool(products.sum() < safe)
     return score, _all_small(value * MOST_POSITIONS, safe), _times(head.output, value)
 

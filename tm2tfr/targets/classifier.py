@@ -32,7 +32,7 @@ from tm2tfr.targets.gpt2.running import (
 )
 from tm2tfr.targets.gpt2.tensors import PAD
 from tm2tfr.transformer.claims import Output, sections
-from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
+from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, WRITTEN, refuse_export
 from tm2tfr.transformer.weights import Decoder, Mask
 
 # ── From a labeller to the tensors of a token classifier, with the names of GPT-2: its outputs are read side by side.
@@ -279,7 +279,7 @@ def classifier(of: Stock, decoder: Decoder, right: ExportReference, **options: U
     if not decoder.labeller:
         what = f"{name}: --to {of.name} takes weights that label a sequence, and these generate one"
         raise ExportError(f"{what}: use --to gpt2, lens, torch or onnx")
-    refuse_export(decoder, of.title.removeprefix("a "), known=(TABLE, NORMS, NO_BOS, AHEAD, OUTPUTS))
+    refuse_export(decoder, of.title.removeprefix("a "), known=(TABLE, NORMS, NO_BOS, AHEAD, OUTPUTS, WRITTEN))
     if others := masks_of(decoder) - {of.mask}:
         seen = "every head sees every position" if of.mask == "none" else "no head sees a later position"
         what = f"{name}: in {of.title} {seen}, and these weights have heads with the mask {' and '.join(sorted(others))}"

@@ -14,6 +14,7 @@ from tm2tfr.base.choices import WEIGHTINGS, Weighting
 from tm2tfr.base.errors import EngineError, ShapeError, counted, did_you_mean
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.positions import feature
 
 Mask = Literal["future", "past", "none"]
 MASKS: tuple[Mask, ...] = get_args(Mask)
@@ -31,10 +32,12 @@ class Head:
         output: (width, d_v).
         mask: to which positions it attends, see `MASKS`.
         weighting: how its scores become weights, see `tm2tfr.base.choices.WEIGHTINGS`.
+        inverse_temperature: 1/τ as a position feature, such as ``i+1`` for τ(i) = 1/(i+1): softmax multiplies the scores at
+            position i by it.
         claim: what its construction claims about it, None if nothing.
 
     Raises:
-        ShapeError: for an unknown mask or weighting.
+        ShapeError: for an unknown mask or weighting; for a temperature that is not always positive, or that has no softmax.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Head:
     output: Matrix
     mask: Mask = "future"
     weighting: Weighting = "average-hard"
+    inverse_temperature: str = "1"
     claim: Claim | None = None
 
     def __post_init__(self) -> None:
@@ -54,6 +58,15 @@ class Head:
             if given not in words:
                 told = f"{did_you_mean(given, words) if isinstance(given, str) else ''}: use {', '.join(words)}"
                 raise ShapeError(f"head {self.name!r} has the unknown {what} {given!r}{told}")
+        if self.inverse_temperature == "1":
+            return
+        if self.weighting != "softmax":
+            raise ShapeError(
+                f"head {self.name!r} has a temperature, and average-hard attention: use softmax, or no temperature"
+            )
+        if feature(self.inverse_temperature).values != "positive":
+            what = f"head {self.name!r} has the inverse temperature {self.inverse_temperature!r}, which may be 0 or less"
+            raise ShapeError(f"{what}: use a feature that is positive at every position, such as i+1")
 
     @property
     def components(self) -> NDArray[np.int64]:

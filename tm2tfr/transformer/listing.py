@@ -79,6 +79,9 @@ def summary(decoder: Decoder) -> str:
     table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
     table += [_beginning(decoder)] if decoder.bos is None else []
     more = [f"masks: {', '.join(_masks(decoder))}"] if decoder.looks_ahead else []
+    if decoder.tempered:
+        heads = [head for layer in decoder.layers for head in layer.heads if not head.uniform]
+        more += [f"softmax, 1/τ: {', '.join(dict.fromkeys(head.inverse_temperature for head in heads))}"]
     more += [f"run again: {'; '.join(loop.said for loop in decoder.loops)}"] if decoder.loops else []
     more += [visible(f"outputs: {', '.join(map(_output, decoder.outputs))}")] if decoder.outputs else []
     return "\n".join([*body, "", *aligned(table, {1}), *([""] if more else []), *more]) + "\n"
@@ -178,7 +181,8 @@ def _column(layout: Residual, column: Matrix) -> str:
 
 
 def _head(layout: Residual, head: Head) -> Iterator[str]:
-    yield f"{_sourced(f'head {head.name!r}', head.source)}: {_MASKED[head.mask]}, {head.weighting}"
+    tempered = "" if head.inverse_temperature == "1" else f", scores times {head.inverse_temperature}"
+    yield f"{_sourced(f'head {head.name!r}', head.source)}: {_MASKED[head.mask]}, {head.weighting}{tempered}"
     if not (head.query.nonzero or head.key.nonzero):
         yield "  query = key = 0 (uniform attention)"
     for name, matrix in (("query", head.query), ("key", head.key)):

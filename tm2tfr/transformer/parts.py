@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tm2tfr.base.errors import EngineError, ExportError
+from tm2tfr.transformer.positions import feature, is_built_in
 from tm2tfr.transformer.weights import Decoder
 
 TABLE, NORMS, NO_BOS = "a position table", "layer norms", "no BOS"
 AHEAD, OUTPUTS, LOOPS = "heads that look ahead", "outputs by name", "loops over layers"
+LENGTH, WRITTEN = "position features of the length", "position features of their own"
+TEMPERED = "temperatures that depend on the position"
 
 
 def parts(decoder: Decoder) -> tuple[str, ...]:
-    """Return which of a position table, norms, no BOS, heads that look ahead, outputs by name, and loops `decoder` has."""
+    """Return which of the parts that only some decoders have `decoder` has."""
     has = {
         TABLE: decoder.position_table is not None,
         NORMS: decoder.normed,
@@ -20,6 +23,9 @@ def parts(decoder: Decoder) -> tuple[str, ...]:
         AHEAD: decoder.looks_ahead,
         OUTPUTS: decoder.labeller,
         LOOPS: bool(decoder.loops),
+        LENGTH: any(feature(name).of_length for name in decoder.features),
+        WRITTEN: not all(map(is_built_in, decoder.features)),
+        TEMPERED: decoder.tempered,
     }
     return tuple(part for part, present in has.items() if present)
 
@@ -43,7 +49,8 @@ def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ())
     """
     if found := [part for part in parts(decoder) if part not in known]:
         problem = f"these weights have {_joined(found)}, which an export to {target} does not have"
-        way = "use --to torch or --to onnx" if decoder.labeller else "run them with tm2tfr, or save them as a weight file"
+        elsewhere = decoder.labeller and not {LENGTH, TEMPERED} & set(found)
+        way = "use --to torch or --to onnx" if elsewhere else "run them with tm2tfr, or save them as a weight file"
         raise ExportError(f"{problem}: {way}")
 
 

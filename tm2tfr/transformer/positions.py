@@ -2,7 +2,9 @@
 
 ``1/(i+1)``, ``1``, ``i`` and ``i^2`` are the four components of the chapter's position embedding, Eq. 8.4. The others are
 for formulas of temporal logic (Yang et al.): ``(-1)^i`` (Theorems 12 and 13), and those that are 0 or 1, a unary numerical
-predicate each (Theorem 20): ``i mod M = R``, ``prime(i)``, ``square(i)`` and ``power of 2(i)``.
+predicate each (Theorem 20): ``i mod M = R``, ``prime(i)``, ``square(i)`` and ``power of 2(i)``. Any other feature is an
+expression in i and the number n of positions of the run, such as ``i/n`` (Theorem 12) or ``i % 5 in {1, 4}``, see
+`tm2tfr.transformer.expressions`: the name is the definition.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from math import isqrt
 from typing import Literal
 
 from tm2tfr.base.errors import ShapeError
+from tm2tfr.transformer.expressions import FeatureExpression, parsed
 
 Range = Literal["positive", "0 or more", "any sign"]
 """What is known of a feature's values at all positions."""
@@ -22,34 +25,37 @@ Range = Literal["positive", "0 or more", "any sign"]
 
 @dataclass(frozen=True)
 class Feature:
-    """A position feature: called with a position, it returns its value there as (numerator, denominator).
+    """A position feature: called with a position and the number of positions, it returns its value there as a fraction.
 
     Args:
+        at: (i, n) -> (numerator, denominator); n is not read unless it is `of_length`.
         values: whether it may be 0 or negative.
-        bounded: whether no value is larger than 1; otherwise values grow with the position.
+        bounds: N -> the least and the largest value, or numbers beyond these, in all runs of at most N positions.
+        of_length: whether it depends on n, so that only a whole sequence can be run.
     """
 
     name: str
-    at: Callable[[int], tuple[int, int]]
+    at: Callable[[int, int], tuple[int, int]]
     values: Range = "0 or more"
-    bounded: bool = True
+    bounds: Callable[[int], tuple[float, float]] = lambda _: (0.0, 1.0)
+    of_length: bool = False
 
-    def __call__(self, i: int) -> tuple[int, int]:
-        return self.at(i)
+    def __call__(self, i: int, n: int = 0) -> tuple[int, int]:
+        """Return its value at position `i` of `n`, as (numerator, denominator)."""
+        return self.at(i, n)
 
     def largest(self, positions: int) -> float:
-        """Return an upper bound on the absolute values at the positions 0 … `positions` - 1, exact unless it is 1."""
-        above, below = (1, 1) if self.bounded else self.at(positions - 1)
-        return above / below
+        """Return an upper bound on the absolute values in runs of at most `positions`."""
+        return max(map(abs, self.bounds(positions)))
 
 
 POSITION_FEATURES: Mapping[str, Feature] = {
     feature.name: feature
     for feature in (
-        Feature("1/(i+1)", lambda i: (1, i + 1), "positive"),
-        Feature("1", lambda i: (1, 1), "positive"),
-        Feature("i", lambda i: (i, 1), bounded=False),
-        Feature("i^2", lambda i: (i * i, 1), bounded=False),
+        Feature("1/(i+1)", lambda i, _: (1, i + 1), "positive"),
+        Feature("1", lambda i, _: (1, 1), "positive"),
+        Feature("i", lambda i, _: (i, 1), bounds=lambda most: (0.0, float(most - 1))),
+        Feature("i^2", lambda i, _: (i * i, 1), bounds=lambda most: (0.0, float((most - 1) ** 2))),
     )
 }
 """Those of Eq. 8.4, which are all that the fast engine has; `feature` knows the others as well."""
@@ -57,14 +63,15 @@ POSITION_FEATURES: Mapping[str, Feature] = {
 _OTHERS: Mapping[str, Feature] = {
     feature.name: feature
     for feature in (
-        Feature("prime(i)", lambda i: (int(_is_prime(i)), 1)),
-        Feature("square(i)", lambda i: (int(isqrt(i) ** 2 == i), 1)),
-        Feature("power of 2(i)", lambda i: (int(i.bit_count() == 1), 1)),
-        Feature("(-1)^i", lambda i: (1 - 2 * (i % 2), 1), "any sign"),
+        Feature("prime(i)", lambda i, _: (int(_is_prime(i)), 1)),
+        Feature("square(i)", lambda i, _: (int(isqrt(i) ** 2 == i), 1)),
+        Feature("power of 2(i)", lambda i, _: (int(i.bit_count() == 1), 1)),
+        Feature("(-1)^i", lambda i, _: (1 - 2 * (i % 2), 1), "any sign", lambda _: (-1.0, 1.0)),
     )
 }
 _MODULO = re.compile(r"i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)", re.ASCII)
-_USE = f"use {', '.join((*POSITION_FEATURES, *_OTHERS))} or i mod M = R with whole numbers 0 ≤ R < M"
+_NAMES = ", ".join((*POSITION_FEATURES, *_OTHERS))
+_USE = f"use {_NAMES}, i mod M = R with whole numbers 0 ≤ R < M, or an expression in i and n"
 
 
 @cache
@@ -79,8 +86,25 @@ def feature(name: str) -> Feature:
     if (match := _MODULO.fullmatch(name)) is not None and len(name) < 100:
         modulus, remainder = map(int, match.groups())
         if remainder < modulus:
-            return Feature(name, lambda i: (int(i % modulus == remainder), 1))
+            return Feature(name, lambda i, _: (int(i % modulus == remainder), 1))
+    if (expression := parsed(name)) is not None:
+        return _written(name, expression)
     raise ShapeError(f"unknown position feature {name!r}: {_USE}")
+
+
+def is_built_in(name: str) -> bool:
+    """Return whether a feature has a name of its own, and is not an expression."""
+    return name in POSITION_FEATURES or name in _OTHERS or _MODULO.fullmatch(name) is not None
+
+
+def _written(name: str, expression: FeatureExpression) -> Feature:
+    low, _ = expression.bounds(2**31)
+
+    def at(i: int, n: int) -> tuple[int, int]:
+        return expression.at(i, n).as_integer_ratio()
+
+    values: Range = "positive" if low > 0 else "0 or more" if low == 0 else "any sign"
+    return Feature(name, at, values, expression.bounds, expression.of_length)
 
 
 def _is_prime(i: int) -> bool:

@@ -3,7 +3,8 @@
 The keys: ``construction``, ``source`` (the text of what was compiled), ``name``, ``option.NAME`` for each option of the
 construction, ``tm2tfr`` (the version that compiled it), ``notes`` (what has to be said of the weights, one line each) and,
 once attention is soft, ``attention`` and ``temperature``: a number, ``local`` where each head has its own, for runs of
-at most ``length`` positions, or ``none`` where they hold for any length.
+at most ``length`` positions, ``none`` where they hold for any length, ``per-position`` or ``paper, 1/τ = n`` where it is a
+function of the position or the length.
 Version 1 of weight files and exports said ``machine`` for ``source``, and ``left_boundary`` without ``option.``.
 """
 
@@ -62,6 +63,15 @@ def locally_softened(provenance: Provenance, length: int | None) -> dict[str, st
     return said if length is None else {**said, LENGTH: str(length)}
 
 
+def tempered(provenance: Provenance, word: str) -> dict[str, str]:
+    """Return the provenance of the same weights with softmax attention, at a temperature that depends on the position.
+
+    Args:
+        word: ``per-position``, or ``paper, 1/τ = …``.
+    """
+    return {**provenance, ATTENTION: "softmax", TEMPERATURE: word}
+
+
 def is_softened(provenance: Provenance) -> bool:
     """Return whether weights were made from others that have average-hard attention."""
     return TEMPERATURE in provenance
@@ -117,11 +127,11 @@ def covered(provenance: Provenance) -> int | None:
 
 
 def words_for_temperature(provenance: Provenance) -> str | None:
-    """Return what is stated in place of a temperature, ``local, for at most 50 positions`` or ``none``; None: neither."""
+    """Return what is stated in place of a temperature, such as ``local, for at most 50 positions``; None: nothing is."""
     word = provenance.get(TEMPERATURE)
     if word == "local" and (most := covered(provenance)) is not None:
         return f"{word}, for at most {most:,} positions"
-    return word if word in ("local", "none") else None
+    return word if word is not None and word.partition(",")[0] in ("local", "none", "per-position", "paper") else None
 
 
 def is_version_1(provenance: Provenance) -> bool:

@@ -29,8 +29,9 @@ covered: there a temperature has to be given.
 
 (The proofs of Lemma 25 and of the theorem print e^{-(γ + …)/τ}; the minus of the statement is what Lemma 33 gives.)
 
-The temperature is one number for a run of n positions, and not one for each position i, though γ is 1/(2(i+1)) there:
-a query divided by γ(i) would contain 4h(i+1), the product of two numbers that no linear map of the stream gives.
+This temperature is one number for a run of n positions, and not one for each position i, though γ is 1/(2(i+1)) there:
+a query divided by γ(i) would contain 4h(i+1), the product of two numbers that no linear map of the stream gives. Where the
+temperature may be a function of the position, beside the weights, see `tm2tfr.transformer.tempered`.
 
 Local bounds: each head's queries multiplied by what this head needs, and no more.
 
@@ -74,7 +75,7 @@ def softened(decoder: Decoder, temperature: float) -> Decoder:
     Raises:
         CompileError: for a temperature that is not a positive number or is too small; for weights that are already soft.
     """
-    _refuse_loops(decoder)
+    refuse_loops(decoder)
     if decoder.soft:
         raise already_soft(decoder)
     if not 0 < temperature < math.inf:
@@ -102,7 +103,8 @@ def with_softmax(head: Head, queries: Floats, what: str, remedy: str) -> Head:
     return dataclasses.replace(head, query=query, weighting="softmax")
 
 
-def _refuse_loops(decoder: Decoder) -> None:
+def refuse_loops(decoder: Decoder) -> None:
+    """Raise CompileError if `decoder` runs layers again."""
     if decoder.loops:
         problem = "these weights have loops, in whose passes the errors of softmax add up, and no bound is known"
         raise CompileError(f"{problem}: use average-hard attention")
@@ -307,7 +309,7 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
     Raises:
         CompileError: if a head has no local bound, or, for None, a gap that shrinks; for weights that are already soft.
     """
-    _refuse_loops(decoder)
+    refuse_loops(decoder)
     if decoder.soft:
         raise already_soft(decoder)
 
@@ -318,10 +320,8 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
             over = "length" if head.claim.over == "length" else "position"
             why = "what it needs grows with the length" if head.claim.constant else f"its gap shrinks with the {over}"
             problem = f"layer {number}, head {head.name!r}: {why}, so softmax needs a temperature"
-            steep = (
-                "" if _counts_or_looks_ahead(decoder) else ", or compile with --steep, which is for since and prev alone"
-            )
-            raise CompileError(f"{problem}: use local, with the length of the runs{steep}")
+            other = "" if head.claim.constant else ", or per-position, or compile with --steep"
+            raise CompileError(f"{problem}: use local, with the length of the runs{other}")
         factor = rounded_up(needed(head, 1 if n is None else n))
         with np.errstate(over="ignore"):
             values = head.query.values * factor
@@ -333,11 +333,6 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
     )
     said = provenance.locally_softened(decoder.provenance, n)
     return dataclasses.replace(decoder, layers=layers, provenance=said)
-
-
-def _counts_or_looks_ahead(decoder: Decoder) -> bool:
-    """Return whether there is what has no steep queries: uniform heads, and those that see what follows."""
-    return any(head.uniform or head.mask != "future" for layer in decoder.layers for head in layer.heads)
 
 
 def rounded_up(number: float) -> float:

@@ -15,9 +15,10 @@ epsilons of all ``norms`` by path, ``layers.1.attention_norm``, whose tensors ar
 null. It is also that of decoders with heads that look ahead, whose ``mask`` is ``past`` or ``none``, and of those with
 outputs by name: then ``parts`` has ``outputs``, each with its ``name`` and its ``labels``, null for a number. Where layers
 are run again ``parts`` has ``loops``, each with the numbers of its ``first`` and ``last`` layer, from 1, the most ``times``
-it is run, null if that is not stated, and ``until``: whether there is a tensor ``loops.1.until``. A
-subspace may have ``since``, the layer and the part after which it is claimed to hold its value, and ``groups``, pairs of a
-value and its label.
+it is run, null if that is not stated, and ``until``: whether there is a tensor ``loops.1.until``. Where the temperature of
+a head depends on the position, the head has an ``inverse_temperature``, a position feature, and ``parts`` has ``tempered``,
+true. A subspace may have ``since``, the layer and the part after which it is claimed to hold its value, and ``groups``,
+pairs of a value and its label.
 
 Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
 followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,

@@ -35,6 +35,8 @@ def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, ob
     own = {"position_table": decoder.position_table is not None, "norms": epsilons, **({"outputs": named} if named else {})}
     if decoder.loops:
         own["loops"] = [_loop_document(loop) for loop in decoder.loops]
+    if decoder.tempered:
+        own["tempered"] = True
     more = {"parts": own} if parts(decoder) else {}
     return {
         "format": FORMAT,
@@ -71,6 +73,8 @@ def _loop_document(loop: LayerLoop) -> dict[str, object]:
 
 def _head_document(head: Head) -> dict[str, object]:
     plain = {k: getattr(head, k) for k in ("name", "source", "mask", "weighting")}
+    if head.inverse_temperature != "1":
+        plain["inverse_temperature"] = head.inverse_temperature
     return {**plain, "claim": None if head.claim is None else _claim_document(head.claim)}
 
 
@@ -124,7 +128,7 @@ def epsilons_of(document: JsonValue) -> dict[str, float]:
     if not _extended(document):
         return {}
     found = document["parts"]
-    if unknown := set(found.keys) - {"position_table", "norms", "outputs", "loops"}:
+    if unknown := set(found.keys) - {"position_table", "norms", "outputs", "loops", "tempered"}:
         raise ShapeError(f"its parts have {listing(sorted(unknown))}, which this tm2tfr does not know")
     return {path: found["norms"][path].real() for path in found["norms"].keys}
 
@@ -201,6 +205,7 @@ def _head(item: JsonValue, prefix: str, store: Store, *, claims: bool) -> Head:
         source=item["source"].text(),
         mask=item["mask"].choice(MASKS),
         weighting=item["weighting"].choice(WEIGHTINGS),
+        inverse_temperature=item["inverse_temperature"].text() if "inverse_temperature" in item.keys else "1",
         query=parts["query"],
         key=parts["key"],
         value=parts["value"],

@@ -25,7 +25,7 @@ from tm2tfr.transformer.layers import Mask as Mask  # noqa: PLC0414
 from tm2tfr.transformer.layers import Norm as Norm  # noqa: PLC0414
 from tm2tfr.transformer.layers import check_loops
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.positions import feature
+from tm2tfr.transformer.positions import feature, is_built_in
 from tm2tfr.transformer.residual import Residual
 
 
@@ -133,9 +133,15 @@ class Decoder:
         return any(head.mask != "future" for layer in self.layers for head in layer.heads)
 
     @property
+    def of_length(self) -> bool:
+        """Whether a position feature, or a temperature, depends on the length of the sequence."""
+        heads = (head for layer in self.layers for head in layer.heads)
+        return any(feature(name).of_length for name in (*self.features, *(head.inverse_temperature for head in heads)))
+
+    @property
     def sequential(self) -> bool:
-        """Whether it can be run position by position: no head looks ahead, and no loop waits for later positions."""
-        return not (self.looks_ahead or self.loops)
+        """Whether it can be run position by position: nothing waits for later positions, or for their number."""
+        return not (self.looks_ahead or self.loops or self.of_length)
 
     @property
     def normed(self) -> bool:
@@ -166,6 +172,11 @@ class Decoder:
     def soft(self) -> bool:
         """Whether any head uses softmax."""
         return any(head.weighting == "softmax" for layer in self.layers for head in layer.heads)
+
+    @property
+    def tempered(self) -> bool:
+        """Whether the temperature of any head depends on the position, or on the length."""
+        return any(head.inverse_temperature != "1" for layer in self.layers for head in layer.heads)
 
     @property
     def largest(self) -> float:
@@ -231,7 +242,8 @@ def matrices(decoder: Decoder) -> dict[str, Matrix]:
 def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     """Return the SHA-256 digest of the matrices, the layout and the vocabulary.
 
-    With soft heads, of the weightings too; with layer norms, of their epsilons; without BOS or stop tokens, of that; with
+    With soft heads, of the weightings too, and of temperatures that depend on the position; with position features that are
+    written as expressions, of these; with layer norms, of their epsilons; without BOS or stop tokens, of that; with
     heads that look ahead, of the masks; with outputs, of these; with loops, of their layers and passes.
 
     Args:
@@ -244,6 +256,10 @@ def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
         total.update(repr([(path, norm.epsilon) for path, norm in norms(decoder)]).encode())
     if decoder.bos is None or not decoder.stop:
         total.update(repr((decoder.bos, decoder.stop)).encode())
+    if written := [name for name in decoder.features if not is_built_in(name)]:
+        total.update(repr(written).encode())
+    if decoder.tempered:
+        total.update(repr([[head.inverse_temperature for head in layer.heads] for layer in decoder.layers]).encode())
     if decoder.looks_ahead:
         total.update(repr([[head.mask for head in layer.heads] for layer in decoder.layers]).encode())
     if decoder.outputs:

@@ -23,24 +23,24 @@ LONG = ("hop-2", "hop-3", "dyck-1-by-depth")
 def small() -> Figure:
     """The rows of §4.1, since, and the sign head, on short words."""
     chosen = [case for case in CASES if case.section == "4.1" or case.weights == "sign head"]
-    return tm2tfr.figure_1(lengths=(4, 8), cases=[*chosen, CASES[4]])
+    return tm2tfr.figure_1(lengths=(4, 8), cases=[*chosen, next(case for case in CASES if case.section == "4.2")])
 
 
 def test_every_section_of_the_figure_has_rows() -> None:
     assert [case.section for case in CASES] == sorted(case.section for case in CASES)
-    assert {case.section for case in CASES} == {"4.1", "4.2", "4.3", "4.4", "6"}
+    assert {case.section for case in CASES} == {"4.1", "4.2", "4.3", "4.4", "4.5", "6"}
     assert {case.weights for case in CASES} == {"ours", "no temperature", "as printed", "sign head"}
     assert {case.printed.temperature for case in CASES if case.weights == "no temperature"} == {"1"}
 
 
 @pytest.mark.slow
 def test_what_grows_and_what_does_not(small: Figure) -> None:
-    before, behind, steep, printed, sign, since = small.rows
-    assert [round(row.needed or 0, 2) for row in (before, behind, steep)] == [0.0, 0.0, 0.0]
-    assert [round(row.local or 0, 2) for row in small.rows] == [0.0, 0.0, 0.0, 2.0, 1.0, 1.0]
-    assert [round(row.entries, 2) for row in small.rows] == [2.0, 2.0, 2.0, 0.0, 0.0, 1.0]
-    assert [row.any_length for row in small.rows] == [True, True, True, False, False, False]
+    printed, before, sign, since = small.rows[6], small.rows[4], *small.rows[8:]
+    assert [round(row.local or 0, 2) for row in small.rows] == [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 1.0, 1.0]
+    assert [round(row.entries, 2) for row in small.rows] == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 0.0, 2.0, 0.0, 0.0]
+    assert [row.any_length for row in small.rows] == [row.local in (None, 0.0) or not row.local for row in small.rows]
     assert printed.features == ("1", "1/(i+1)", "(-1)^i")
+    assert small.rows[0].features == ("1", "(-1)^i", "i/n")
     assert sign.features == ("1", "1/(i+1)")
     assert (before.layers, before.heads) == (1, 1)
     assert all(at.found is not None and at.local is not None and at.found >= at.local for at in since.growth)
@@ -57,40 +57,50 @@ def test_nearly_the_whole_figure() -> None:
         assert row.needed == pytest.approx(wanted, abs=0.5 if row.case.weights == "as printed" else 0.2), row.case
     assert found[cases.SINCE, "ours"].needed == pytest.approx(1.0, abs=0.05)
     assert found[cases.UNTIL, "ours"].needed == pytest.approx(1.0, abs=0.05)
-    assert found[cases.COMPARED, "ours"].needed == pytest.approx(1.0, abs=0.05)
+    assert found[cases.RIGHT, "ours"].needed == pytest.approx(1.0, abs=0.1)
     assert found[cases.COMPARED, "sign head"].entries == 0
     assert found["hop-1", "ours"].needed == pytest.approx(1.0, abs=0.05)
     assert found["dyck-2-by-depth", "ours"].local == pytest.approx(1.0, abs=0.05)
     assert all(at.found is not None and at.theorem is not None for row in figure.rows for at in row.growth)
 
 
+def test_printed_rows_have_the_printed_position_embedding() -> None:
+    powers = {"1": 0.0, "n": 1.0, "n²": 2.0, "n³": 3.0}
+    chosen = [case for case in CASES if case.weights == "as printed"]
+    for row in tm2tfr.figure_1(lengths=(2,), cases=chosen).rows:
+        assert row.entries == pytest.approx(powers[row.case.printed.embedding], abs=0.01), row.case
+        assert row.any_length == (row.case.printed.temperature == "1")
+
+
 def test_as_text(small: Figure) -> None:
     titles, *lines = report(small).splitlines()
     assert titles.split("  ")[0] == TITLES[0]
     assert titles.endswith("1/τ at n=8")
-    assert [line.split("  ")[0] for line in lines[:6]] == ["4.1", "4.1", "4.1", "4.1", "4.4", "4.2"]
-    assert lines[0].split()[-3:] == ["1.24", "≤", "1.95"]
-    assert lines[6] == ""
-    assert lines[7].endswith("at which every node is right, on words of 4 and 8 tokens:")
+    assert [line.split("  ")[0] for line in lines[:10]] == [*["4.1"] * 8, "4.4", "4.2"]
+    assert lines[4].split()[-3:] == ["1.24", "≤", "1.95"]
+    assert lines[10] == ""
+    assert lines[11].endswith("at which every node is right, on words of 4 and 8 tokens:")
 
 
 def test_as_markdown(small: Figure) -> None:
     lines = report(small, "markdown").splitlines()
     assert lines[0].startswith("| § | logic | measured on | weights | printed τ | printed PE |")
-    assert lines[7].startswith(r"| 4.2 | TL[since, until] | `(Q[a] \| Q[b]) since Q[b]` | ours | 1/n | 1 | N^-1.")
+    assert lines[11].startswith(
+        r"| 4.2 | TL[since, until] | `(Q[a] \| Q[b]) since Q[b]` | as printed, 15a | 1/n | 1 | N^-1."
+    )
 
 
 def test_as_latex(small: Figure) -> None:
     lines = report(small, "latex").splitlines()
     assert lines[1] == r"\begin{tabular}{llllllllll}"
-    assert lines[5].startswith(
-        r"4.1 & TL[$\ominus$,{} $\oplus$] & prev Q[a] & ours & 1/n & 1 & 1 & 1 & $N^{2.00}$ & 1.24 $\leq$"
+    assert lines[9].startswith(
+        r"4.1 & TL[$\ominus$,{} $\oplus$] & prev Q[a] & ours & 1 & n & 1 & 1 & $N^{2.00}$ & 1.24 $\leq$"
     )
-    assert lines[8].startswith(r"4.1 & TL[$\ominus$] & prev Q[a] & as printed & 1/n$^{2}$ & 1 & $N^{-")
+    assert lines[11].startswith(r"4.1 & TL[$\ominus$] & prev Q[a] & as printed,{} 13a & 1/n$^{2}$ & 1 & $N^{-")
 
 
 def test_as_json(small: Figure) -> None:
-    (first, *_) = json.loads(report(small, "json"))["rows"]
+    first = json.loads(report(small, "json"))["rows"][4]
     assert first["case"]["subject"] == "prev Q[a]"
     assert [at["length"] for at in first["growth"]] == [4, 8]
     assert (first["local"], first["entries"]) == (0.0, pytest.approx(2.0, abs=0.001))
@@ -103,7 +113,7 @@ def test_as_a_picture(small: Figure, tmp_path: Path) -> None:
     drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
     assert drawn.count('<g id="axes_') == 3
     ticks = re.findall(r'<g id="xtick_.*?<!-- (.*?) -->', drawn, re.DOTALL)
-    assert ticks == ["5", "6", "9", "10", "5", "9", "5", "9"]  # those measured, and no powers of ten
+    assert ticks == ["5", "6", "9", "10", "5", "9", "6", "10"]  # those measured, and no powers of ten
     with pytest.raises(OutputError, match="a plot is written as .png, .svg, .pdf"):
         plot(small, tmp_path / "x.jpg")
 
@@ -125,7 +135,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
 def test_at_one_length_nothing_is_said_of_growth() -> None:
     (row,) = tm2tfr.figure_1(lengths=(4,), cases=[CASES[4]]).rows
     assert (row.needed, row.local) == (None, None)
-    assert report(Figure((row,)), "markdown").splitlines()[2].split(" | ")[5:8] == ["1", "-", "-"]
+    assert report(Figure((row,)), "markdown").splitlines()[2].split(" | ")[5:8] == ["n", "-", "-"]
 
 
 def test_lengths_are_positive_numbers() -> None:

@@ -125,7 +125,7 @@ def test_the_command(tmp_path: Path) -> None:
     [
         (
             ["soften", "--temperature", "hot"],
-            "'hot' is not a temperature: use auto, local, theorem-26, none, or a positive number",
+            "'hot' is not a temperature: use auto, local, theorem-26, none, per-position, paper, or a positive number",
         ),
         (["soften", "--temperature", "-1"], "the temperature must be positive, not -1: use for example 0.001"),
         (["soften", "--plot", "p.gif"], "a plot is written as .png, .svg, .pdf: use for example p.svg"),

@@ -28,7 +28,7 @@ def heading(program: LogicProgram, decoder: Decoder) -> str:
     from tm2tfr.transformer.provenance import notes
 
     masks = {head.mask for layer in decoder.layers for head in layer.heads}
-    kind = "an encoder" if decoder.looks_ahead else "a decoder"
+    kind = "a decoder" if decoder.sequential else "an encoder"
     seen = f", masks {', '.join(sorted(masks))}" if masks else ""
     tokens = [token for token in decoder.vocabulary if token not in ENDS]
     ends = " and ".join(end for end in ENDS if end in decoder.vocabulary)

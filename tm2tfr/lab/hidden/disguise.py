@@ -213,6 +213,9 @@ def disguised(
     if decoder.loops:
         what = "weights with loops are not disguised: a decoy would be run again in every pass"
         raise DisguiseError(f"{what}: use a program without 'repeat'")
+    if decoder.tempered:
+        what = "weights with a temperature that depends on the position are not disguised"
+        raise DisguiseError(f"{what}: disguise the weights that they were made from")
     if grade not in GRADES:
         raise DisguiseError(f"there is no grade {grade!r}: use 1, 2 or 3")
     if decoder.normed and grade > 1:

@@ -148,6 +148,7 @@ class _Checks:
             [
                 ("whether any head uses softmax", hidden.soft, right.soft),
                 ("whether any head looks ahead", hidden.looks_ahead, right.looks_ahead),
+                ("whether a temperature depends on the position", (hidden.tempered, right.tempered), (False, False)),
             ]
         )
 

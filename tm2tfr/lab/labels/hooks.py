@@ -298,7 +298,7 @@ def broken_promises(runs: LabelledRuns, words: Sequence[str], since: SinceStages
     found: dict[str, str] = {}
     for run, word in enumerate(rows.words):
         start, end = rows.offsets[run : run + 2].tolist()
-        end = end if runs.decoder.looks_ahead else min(end, start + POSITIONS)
+        end = min(end, start + POSITIONS) if runs.decoder.sequential else end
         tokens = [runs.decoder.vocabulary[token] for token in rows.tokens[start:end].tolist()]
         seen = observe_all(runs.decoder, tokens, engine=engine_named("dense"))
         said = f"on the input {visible(word)!r}, "

@@ -58,45 +58,103 @@ class MeasuredOn:
 
 SINCE, UNTIL = "(Q[a] | Q[b]) since Q[b]", "(Q[a] | Q[b]) until Q[b]"
 PAST = "prev ((prev Q[a]) S (Q[b] & !prev Q[c]))"
+BOTH = "next ((prev Q[a]) S (Q[b] & !next Q[c]))"
 COMPARED = "2*count(Q[a]) <= 3*count(Q[b])"
+RIGHT = "2*count(Q[a]) <= 3*count_right(Q[b])"
+EVERYTHING = "next (Q[a] U odd(count_right(Q[b])))"
+PAST_COUNTS = "prev (Q[a] S odd(count(Q[b])))"
 _KINDS: Mapping[str, Mapping[str, object]] = {
     "ours": {},
     "no temperature": {"steep": True},
-    "as printed": {"variant": "paper"},
     "sign head": {"compare": "sign"},
+    "a": {"variant": "paper"},
+    "b": {"variant": "paper", "steep": True},
 }
-
-
+"""Options by the weights; those as printed by the case of their theorem."""
+_DECODERS = ("13", "16", "18", "21", "23")
+"""The theorems about future-masked transformers."""
+_COROLLARIES = ("17", "18", "22", "23")
+_LOGICS = {
+    "12": ("4.1", "TL[⊖, ⊕]"),
+    "13": ("4.1", "TL[⊖]"),
+    "15": ("4.2", "TL[since, until]"),
+    "16": ("4.2", "TL[since]"),
+    "17": ("4.3", "LTL"),
+    "18": ("4.3", "past LTL"),
+    "20": ("4.4", "TL[#←, #→, +, Mon]"),
+    "21": ("4.4", "TL[#←, +, Mon]"),
+    "22": ("4.5", "LTL[#←, #→, +, Mon]"),
+    "23": ("4.5", "past LTL[#←, +, Mon]"),
+}
 _THEOREM_26 = ("Theorem 26", "γ/log(n·x/γ)", "any")
-CASES: tuple[MeasuredOn, ...] = tuple(
-    MeasuredOn(
+
+
+def _case(theorem: str, subject: str, weights: str, temperature: str, embedding: str) -> MeasuredOn:
+    """Return the row of a theorem, such as ``12a``: of its case (a) or (b) as printed, or of other weights beside it."""
+    number = theorem.rstrip("ab")
+    section, logic = _LOGICS[number]
+    printed = weights == "as printed"
+    kind = (theorem[-1] if theorem[-1] in "ab" else "a") if printed else weights
+    encoder = {"mask": "none"} if number not in _DECODERS and (printed or weights == "no temperature") else {}
+    return MeasuredOn(
         section=section,
         logic=logic,
         subject=subject,
-        alphabet=alphabet,
+        alphabet="abc" if "c" in re.findall(r"Q\[(.)\]", subject) or number in ("15", "16") else "ab",
         weights=weights,
-        options=_KINDS[weights],
-        printed=Printed(*printed),
+        options={**_KINDS[kind], **encoder},
+        printed=Printed(f"{'Corollary' if number in _COROLLARIES else 'Theorem'} {theorem}", temperature, embedding),
     )
-    for section, logic, subject, alphabet, weights, *printed in (
-        ("4.1", "TL[⊖, ⊕]", "prev Q[a]", "ab", "ours", "Theorem 12a", "1/n", "1"),
-        ("4.1", "TL[⊖, ⊕]", "next Q[a]", "ab", "ours", "Theorem 12a", "1/n", "1"),
-        ("4.1", "TL[⊖, ⊕]", "prev Q[a]", "ab", "no temperature", "Theorem 12b", "1", "n"),
-        ("4.1", "TL[⊖]", "prev Q[a]", "ab", "as printed", "Theorem 13a", "1/n²", "1"),
-        ("4.2", "TL[since, until]", SINCE, "abc", "ours", "Theorem 15a", "1/n", "1"),
-        ("4.2", "TL[since, until]", UNTIL, "abc", "ours", "Theorem 15a", "1/n", "1"),
-        ("4.2", "TL[since, until]", SINCE, "abc", "no temperature", "Theorem 15b", "1", "n"),
-        ("4.2", "TL[since]", SINCE, "abc", "as printed", "Theorem 16a", "1/n²", "1"),
-        ("4.3", "past LTL", PAST, "abc", "no temperature", "Corollary 18b", "1", "n²"),
-        ("4.4", "TL[#←, #→, +, Mon]", "odd(count(Q[a]))", "ab", "ours", "Theorem 20a", "1/n", "n²"),
-        ("4.4", "TL[#←, #→, +, Mon]", COMPARED, "ab", "ours", "Theorem 20a", "1/n", "n²"),
-        ("4.4", "TL[#←, +]", COMPARED, "ab", "sign head", "Theorem 21", "1/n", "n²"),
-        ("6", "B-RASP", "hop-1", "", "ours", *_THEOREM_26),
-        ("6", "B-RASP", "hop-2", "", "ours", *_THEOREM_26),
-        ("6", "B-RASP", "hop-3", "", "ours", *_THEOREM_26),
-        ("6", "S-RASP", "dyck-1-by-depth", "", "ours", *_THEOREM_26),
-        ("6", "S-RASP", "dyck-2-by-depth", "", "ours", *_THEOREM_26),
-    )
+
+
+CASES: tuple[MeasuredOn, ...] = (
+    *(
+        _case(*each)
+        for each in (
+            ("12a", "prev Q[a]", "as printed", "1/n", "1"),
+            ("12a", "next Q[a]", "as printed", "1/n", "1"),
+            ("12b", "prev Q[a]", "as printed", "1", "n"),
+            ("12b", "next Q[a]", "as printed", "1", "n"),
+            ("12b", "prev Q[a]", "ours", "1", "n"),
+            ("12b", "next Q[a]", "ours", "1", "n"),
+            ("13a", "prev Q[a]", "as printed", "1/n²", "1"),
+            ("13b", "prev Q[a]", "as printed", "1", "n²"),
+            ("15a", SINCE, "as printed", "1/n", "1"),
+            ("15a", UNTIL, "as printed", "1/n", "1"),
+            ("15a", SINCE, "ours", "1/n", "1"),
+            ("15a", UNTIL, "ours", "1/n", "1"),
+            ("15b", SINCE, "as printed", "1", "n"),
+            ("15b", UNTIL, "as printed", "1", "n"),
+            ("15b", UNTIL, "no temperature", "1", "n"),
+            ("16a", SINCE, "as printed", "1/n²", "1"),
+            ("16b", SINCE, "as printed", "1", "n²"),
+            ("16b", SINCE, "no temperature", "1", "n²"),
+            ("17a", BOTH, "as printed", "1/n", "1"),
+            ("17b", BOTH, "as printed", "1", "n"),
+            ("18a", PAST, "as printed", "1/n²", "1"),
+            ("18b", PAST, "as printed", "1", "n²"),
+            ("18b", PAST, "no temperature", "1", "n²"),
+            ("20a", RIGHT, "as printed", "1/n", "n²"),
+            ("20b", RIGHT, "as printed", "1", "n³"),
+            ("20a", RIGHT, "ours", "1/n", "n²"),
+            ("21", "odd(count(Q[a]))", "as printed", "1/n", "n²"),
+            ("21", COMPARED, "as printed", "1/n", "n²"),
+            ("21", COMPARED, "sign head", "1/n", "n²"),
+            ("22a", EVERYTHING, "as printed", "1/n", "n²"),
+            ("22b", EVERYTHING, "as printed", "1", "n³"),
+            ("23", PAST_COUNTS, "as printed", "1/n²", "n²"),
+        )
+    ),
+    *(
+        MeasuredOn(section="6", logic=logic, subject=subject, printed=Printed(*_THEOREM_26))
+        for logic, subject in (
+            ("B-RASP", "hop-1"),
+            ("B-RASP", "hop-2"),
+            ("B-RASP", "hop-3"),
+            ("S-RASP", "dyck-1-by-depth"),
+            ("S-RASP", "dyck-2-by-depth"),
+        )
+    ),
 )
 LENGTHS = (8, 16, 32, 64)
 """The lengths of words that exponents are over."""
@@ -203,7 +261,7 @@ def _cells(row: FigureRow) -> list[str]:
         case.section,
         case.logic,
         case.subject,
-        case.weights,
+        f"{case.weights}, {case.printed.source.partition(' ')[2]}" if case.weights == "as printed" else case.weights,
         case.printed.temperature,
         case.printed.embedding,
         _power(row.needed, -1),

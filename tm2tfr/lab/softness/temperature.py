@@ -11,7 +11,7 @@ from statistics import linear_regression
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, THEOREM_26, Temperature
+from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, PAPER, PER_POSITION, TEMPERATURES, THEOREM_26, Temperature
 from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.engines.decode import Engine
@@ -27,6 +27,7 @@ from tm2tfr.transformer.soft import (
     softened,
     theorem_26,
 )
+from tm2tfr.transformer.tempered import as_printed, per_position
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -34,9 +35,10 @@ def softened_by(decoder: Decoder, temperature: float | Temperature, n: int) -> D
     """Return `decoder` with softmax attention.
 
     Args:
-        temperature: ``local``: each head by its local bound; ``none``: likewise, in runs of any length; ``theorem-26``: the
-            largest power of two that Theorem 26 guarantees; ``auto``: local bounds where every head that is not uniform has
-            one, otherwise Theorem 26; or a number.
+        temperature: ``local``: each head by its local bound; ``none``: likewise, in runs of any length;
+            ``per-position``, ``paper``: by a function of the position, see `tm2tfr.transformer.tempered`; ``theorem-26``:
+            the largest power of two that Theorem 26 guarantees; ``auto``: local bounds where every head that is not uniform
+            has one, otherwise Theorem 26; or a number.
         n: the number of positions that the words are right for; any, where no local bound depends on it.
 
     Raises:
@@ -44,6 +46,8 @@ def softened_by(decoder: Decoder, temperature: float | Temperature, n: int) -> D
     """
     if temperature == AUTO:
         temperature = LOCAL if bounded(decoder) else THEOREM_26
+    if temperature in (PER_POSITION, PAPER):
+        return per_position(decoder) if temperature == PER_POSITION else as_printed(decoder)
     if temperature in (LOCAL, NO_TEMPERATURE):
         return locally_softened(decoder, None if temperature == NO_TEMPERATURE or any_length(decoder) else n)
     return softened(decoder, one_temperature(decoder, temperature, n))
@@ -57,8 +61,10 @@ def one_temperature(decoder: Decoder, temperature: float | Temperature, n: int) 
     """
     if isinstance(temperature, float):
         return temperature
-    if temperature == NO_TEMPERATURE:
-        raise CompileError("the temperature 'none' is no number to measure at: use local, theorem-26, or a number")
+    if temperature in (NO_TEMPERATURE, PER_POSITION, PAPER):
+        raise CompileError(
+            f"the temperature {temperature!r} is no number to measure at: use local, theorem-26, or a number"
+        )
     if temperature == LOCAL or (temperature == AUTO and bounded(decoder)):
         if not isfinite(found := local_temperature(decoder, n)):
             raise CompileError("softmax changes nothing, since every head is uniform: give any number as the temperature")
@@ -72,11 +78,11 @@ def parsed_word(temperature: object) -> float | Temperature:
     Raises:
         CompileError: if it is neither.
     """
-    for word in (AUTO, LOCAL, THEOREM_26, NO_TEMPERATURE):
+    for word in TEMPERATURES:
         if temperature == word:
             return word
     if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-        raise CompileError(f"{temperature!r} is not a temperature: use auto, local, theorem-26, none, or a positive number")
+        raise CompileError(f"{temperature!r} is not a temperature: use {', '.join(TEMPERATURES)}, or a positive number")
     return float(temperature)
 
 
@@ -261,7 +267,7 @@ def growth(decoder: Decoder, labels: ManyLabels, lengths: Sequence[int] = LENGTH
         every = labels.letters**n <= EVERY
         words = all_words(labels.letters, n) if every else sampled_words(labels.letters, n, SAMPLED, seed=0)
         at = needed_at(decoder, labels, words, every=every)
-        carried = at.words == len(words) and not decoder.looks_ahead
+        carried = at.words == len(words) and decoder.sequential
         shorter = [each.found for each in found if each.length < n] if carried else []
         found.append(replace(at, found=_colder([at.found, *shorter])))
     return tuple(found)

@@ -14,6 +14,7 @@ from tm2tfr.contract.options import LogicOptions
 from tm2tfr.sources.logic import nodes
 from tm2tfr.sources.logic.nodes import Node, looks_right
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.theta import weighed
 from tm2tfr.sources.logic.write import answered_names, output_names
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
@@ -149,7 +150,12 @@ def _number(node: nodes.Node, own: Sequence[seq.Operation], about: seq.NodeField
             return seq.Weighted(terms=tuple(zip(factors, own, strict=True)), constant=node.constant, **about)
         case nodes.Predicate():
             return seq.Property(
-                of=own[0], predicate=node.predicate, modulus=node.modulus, remainder=node.remainder, **about
+                of=own[0],
+                predicate=node.predicate,
+                modulus=node.modulus,
+                remainder=node.remainder,
+                rule=weighed(node.rule) if node.rule else "",
+                **about,
             )
     return None
 
@@ -183,12 +189,6 @@ def compile_program(program: LogicProgram, options: LogicOptions) -> Decoder:
         raise CompileError(f"{what}: add the header '# alphabet: ab' to the text, or give --alphabet ab")
     file = program.file
     ahead = _ahead(program, options, file)
-    if ahead and options.variant != "ours":
-        right = next((node for node in program.nodes if looks_right(node)), None)
-        seen = "--mask none looks" if right is None else f"{_called(right)} looks"
-        what = f"{seen} at later positions, and --variant {options.variant} shows Theorems 13 and 16, of decoders"
-        remedy = "omit --variant, or --mask none" if right is None else "omit --variant, or look at earlier positions alone"
-        raise CompileError(str(Diagnostic(what=what, remedy=remedy, file=file, span=right.span if right else None)))
     names = output_names(program)
     answered = answered_names(program, defined=options.answers == "definitions")
     outputs = [(name, node) for node, name in answered.items()]
@@ -214,7 +214,7 @@ def _without_effect(graph: seq.SequenceGraph, chosen: FramedOptions, decoder: De
     """Return a note on each option without which the weights are the same."""
     options = {
         "sign": "--compare sign changes nothing: there are no two numbers that the sign head compares",
-        "printed": "--variant paper changes nothing: there is no ⊖ and no since, whose heads it is about",
+        "printed": "--variant paper changes nothing: there is no ⊖, ⊕, since, until or count, whose heads it is about",
     }
     asked = {name: note for name, note in options.items() if getattr(chosen, name)}
     plain = {name: compile_framed(graph, replace(chosen, **{name: False}))[0] for name in asked}
@@ -230,10 +230,9 @@ def _ahead(program: LogicProgram, options: LogicOptions, file: str) -> bool:
     right = next((node for node in program.nodes if looks_right(node)), None)
     if right is None or options.mask == "none":
         return options.mask == "none"
-    if options.mask is None and not options.steep:
+    if options.mask is None:
         return True
-    what = f"{_called(right)} looks at later positions, which a decoder does not see"
-    remedy = "omit --mask future" if options.mask else "omit --steep, which is for decoders"
+    what, remedy = f"{_called(right)} looks at later positions, which a decoder does not see", "omit --mask future"
     raise CompileError(str(Diagnostic(what=what, remedy=remedy, file=file, span=right.span)))
 
 

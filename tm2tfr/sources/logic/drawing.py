@@ -116,7 +116,7 @@ def _quoted(label: str) -> str:
 
 def _predicate(node: logic.Predicate) -> str:
     if node.predicate != "mod":
-        return node.predicate
+        return node.theta or node.predicate
     if node.modulus == 2:
         return "odd" if node.remainder else "even"
     return f"≡ {node.remainder} mod {node.modulus}"

@@ -15,6 +15,7 @@ from tm2tfr.base.errors import InputError
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.library import checked
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.theta import rule
 
 LogicValue = bool | str | int
 """What a node is at a position: a bit, a label or a number."""
@@ -108,8 +109,10 @@ _RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-def satisfied(node: tl.Predicate, t: int) -> bool:
-    """Return whether a predicate is true of a number: Definition 19, with 0 as well."""
+def satisfied(node: tl.Predicate, t: int, n: int) -> bool:
+    """Return whether a predicate is true of a number in a word of n tokens: Definition 19, with 0 as well."""
+    if node.predicate == "rule":
+        return bool(rule(node.rule).at(t, n))
     if node.predicate == "mod":
         return bool(t % node.modulus == node.remainder)
     if node.predicate == "prime":
@@ -165,7 +168,6 @@ HERE: Mapping[type[tl.Node], Callable[[Any, Any, int], LogicValue]] = {
     tl.And: lambda node, at, i: all(at(part, i) for part in node.parts),
     tl.Or: lambda node, at, i: any(at(part, i) for part in node.parts),
     tl.Comparison: lambda node, at, i: _RELATIONS[node.relation](at(node.left, i), at(node.right, i)),
-    tl.Predicate: lambda node, at, i: satisfied(node, at(node.of, i)),
     tl.Place: lambda node, at, i: i,
     tl.Sum: _sum,
 }
@@ -173,6 +175,7 @@ HERE: Mapping[type[tl.Node], Callable[[Any, Any, int], LogicValue]] = {
 _VALUES: Mapping[type[tl.Node], Callable[[Any, _Word, int], LogicValue]] = {
     **HERE,
     tl.Input: lambda node, at, i: at.tokens[i - 1],
+    tl.Predicate: lambda node, at, i: satisfied(node, at(node.of, i), at.n),
     tl.Previous: _previous,
     tl.Next: _next,
     tl.Since: _since,

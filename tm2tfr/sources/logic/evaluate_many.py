@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import InputError
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node, needed
+from tm2tfr.sources.logic.theta import rule
 
 Grid = NDArray[Any]
 """(words, n): bits as bool, labels as places, numbers as int64."""
@@ -184,7 +185,9 @@ def _predicate(node: logic.Predicate, batch: _Batch) -> Grid:
         return holds
     holds = np.zeros(max(int(numbers.max()), 0) + 1, dtype=bool)
     most = len(holds) - 1
-    if node.predicate == "prime":
+    if node.predicate == "rule":
+        holds[:] = [bool(rule(node.rule).at(t, batch.n)) for t in range(most + 1)]
+    elif node.predicate == "prime":
         holds[2:] = True
         for p in range(2, isqrt(most) + 1):
             holds[p * p :: p] = False

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
 from tm2tfr.base.errors import Span
+from tm2tfr.sources.logic.theta import rule
 
 NodeKind = Literal["bit", "label", "number"]
 """What a node is at a position: true or false, one of finitely many texts, or a whole number."""
@@ -160,7 +161,7 @@ class Comparison(Node):
     right: Node
 
 
-PredicateName = Literal["mod", "prime", "square", "power of 2"]
+PredicateName = Literal["mod", "prime", "square", "power of 2", "rule"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -168,13 +169,16 @@ class Predicate(Node):
     """θ(t): a unary numerical predicate of a number t ≥ 0, which here is a count or the position (Definition 19).
 
     θ is defined on 0 as well, where the paper has it on 1..n. ``mod``: t mod `modulus` = `remainder`, so that odd(t) is
-    1 mod 2; ``prime``, ``square`` (0, 1, 4, …) and ``power of 2`` (1, 2, 4, …) are as always.
+    1 mod 2; ``prime``, ``square`` (0, 1, 4, …) and ``power of 2`` (1, 2, 4, …) are as always. ``rule``: θ_n(t) is a rule in
+    i, which is t, and the number n of tokens of the word, see `tm2tfr.sources.logic.theta`; `theta` is its name.
     """
 
     predicate: PredicateName
     of: Node
     modulus: int = 0
     remainder: int = 0
+    rule: str = ""
+    theta: str = ""
 
 
 # ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -333,7 +337,9 @@ RIGHT_LOOKING = (Next, Until, CountRight)
 
 
 def looks_right(node: Node) -> bool:
-    """Return whether the operator of `node` itself looks at positions after i."""
+    """Return whether the operator of `node` itself looks at positions after i, or depends on how many there are."""
+    if isinstance(node, Predicate):
+        return bool(node.rule) and rule(node.rule).of_length
     return isinstance(node, RIGHT_LOOKING) or (isinstance(node, Retrieve) and node.sight in (">=", ">", "any"))
 
 

@@ -281,7 +281,7 @@ class Printer:
     def _predicate(self, node: tl.Predicate, at: str) -> Worded:
         of = self._get(node.of, at, ATTENTION)
         if node.predicate != "mod":
-            return Worded(self.style.called(_PREDICATES[node.predicate], of))
+            return Worded(self.style.called(node.theta or _PREDICATES[node.predicate], of))
         if node.modulus == 2:
             return Worded(self.style.called("odd" if node.remainder else "even", of))
         return Worded(self.style.called("mod", of, str(node.modulus), str(node.remainder)))

@@ -10,8 +10,21 @@ from itertools import count
 
 from tm2tfr.base.text.source import SourceText
 from tm2tfr.base.text.words import written
-from tm2tfr.sources.logic.language.lexemes import head, lexemes
-from tm2tfr.sources.logic.nodes import Always, Choose, Input, Node, OneOf, Retrieve, Same, Sum, Text, needed, parents
+from tm2tfr.sources.logic.language.lexemes import THETA, head, lexemes
+from tm2tfr.sources.logic.nodes import (
+    Always,
+    Choose,
+    Input,
+    Node,
+    OneOf,
+    Predicate,
+    Retrieve,
+    Same,
+    Sum,
+    Text,
+    needed,
+    parents,
+)
 from tm2tfr.sources.logic.printer import STYLES, Printer, StyleName, short
 from tm2tfr.sources.logic.program import Language, LogicProgram, WordExample
 from tm2tfr.sources.sequence.naming import unique
@@ -61,6 +74,8 @@ def write(program: LogicProgram) -> str:
     lines = [
         f"{names[node]}{behind} = {printer.text(node)}" for node in needed([*program.definitions.values()]) if node in names
     ]
+    rules = {n.theta: n.rule for n in needed([*program.definitions.values()]) if isinstance(n, Predicate) and n.theta}
+    lines = [*(f"{THETA}({name}) = {text}" for name, text in rules.items()), *lines]
     for name, node in program.definitions.items():
         if name and names.get(node) != name:
             lines.append(f"{name}{behind} = {names[node] + behind if node in names else printer.text(node)}")

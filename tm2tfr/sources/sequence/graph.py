@@ -149,12 +149,16 @@ class Weighted(Operation):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Property(Operation):
-    """Whether a number that is 0 or more is prime, a square, a power of 2, or `remainder` mod `modulus`."""
+    """Whether a number that is 0 or more is prime, a square, a power of 2, `remainder` mod `modulus`, or fits a `rule`.
+
+    A rule is an expression in that number, as i, and the number n of positions.
+    """
 
     of: Operation
-    predicate: Literal["mod", "prime", "square", "power of 2"]
+    predicate: Literal["mod", "prime", "square", "power of 2", "rule"]
     modulus: int = 0
     remainder: int = 0
+    rule: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -26,7 +26,7 @@ from tm2tfr.targets.common.reference import frame_of
 from tm2tfr.targets.common.verdict import typed
 from tm2tfr.targets.gpt2.recipe import Carry, Gpt2Recipe, Scores, carried, forms
 from tm2tfr.targets.gpt2.tensors import Gpt2
-from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE
+from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE, WRITTEN
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.soft import power_of_two
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask
@@ -294,7 +294,7 @@ def masks_of(decoder: Decoder) -> frozenset[Mask]:
 class LabellingGpt2(Gpt2):
     """A labeller as a GPT-2 with the logits of all its outputs; see `Gpt2`."""
 
-    known = (TABLE, NO_BOS, AHEAD, OUTPUTS)
+    known = (TABLE, NO_BOS, AHEAD, OUTPUTS, WRITTEN)
     biased = True
 
     @property

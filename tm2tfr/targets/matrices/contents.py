@@ -30,8 +30,8 @@ from tm2tfr.targets.common.fitting import (
 from tm2tfr.targets.common.reference import outputs_of, smaller
 from tm2tfr.targets.common.verdict import checking, heading, introduction, layers_named, table
 from tm2tfr.transformer.layers import LayerLoop
-from tm2tfr.transformer.parts import AHEAD, LOOPS, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
-from tm2tfr.transformer.positions import feature
+from tm2tfr.transformer.parts import AHEAD, LOOPS, NO_BOS, NORMS, OUTPUTS, TABLE, WRITTEN, refuse_export
+from tm2tfr.transformer.positions import feature, is_built_in
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
@@ -50,7 +50,7 @@ def fitted(right: ExportReference, **options: Unpack[Options]) -> Recipe:
         ExportError: if the request does not fit (it says what would), or the weights could not be proved to be the program.
     """
     decoder, name, asked = right.decoder, right.named(), Requested(**options)
-    known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS) if decoder.labeller else (TABLE, NORMS, NO_BOS)
+    known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, WRITTEN) if decoder.labeller else (TABLE, NORMS, NO_BOS)
     refuse_export(decoder, "PyTorch or ONNX", known=known)
     if (right.bounded or right.program is None) and not decoder.labeller and not is_hidden(decoder.provenance):
         refuse_export(decoder, "matrices without the program that they were compiled from")
@@ -152,6 +152,7 @@ def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | No
         "subspaces": {s.name: [layout[s.name].start, layout[s.name].stop] for s in layout.subspaces},
         "layers": layers_named(decoder, 1, partial(_about, decoder)),
         "features": list(decoder.features),
+        **({"tables": tables} if (tables := _tables(decoder, recipe.positions)) else {}),
         "temperature": _temperature(decoder, recipe.positions),
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
@@ -161,6 +162,12 @@ def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | No
         **({"norms": {path: norm.epsilon for path, norm in norms(decoder)}} if decoder.normed else {}),
         **({} if program is None else {"program": dict(program)}),
     }
+
+
+def _tables(decoder: Decoder, positions: int) -> dict[str, list[float]]:
+    """Return the values of each position feature that is written as an expression, position by position."""
+    written = [feature(name) for name in decoder.features if not is_built_in(name)]
+    return {each.name: [above / below for above, below in map(each, range(positions))] for each in written}
 
 
 def _looped(loop: LayerLoop) -> PlainData:

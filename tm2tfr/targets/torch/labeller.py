@@ -170,6 +170,7 @@ class Labeller(nn.Module):
         self.unembedding = frozen(weights["unembedding"])  # (answers, width)
         self.unembedding_bias = frozen(weights["unembedding_bias"])  # (answers, 1)
         self.features: list[str] = names["features"]
+        self.tables: dict[str, list[float]] = names.get("tables", {})
         self.vocabulary: list[str] = names["vocabulary"]
         self.outputs: list[dict[str, Any]] = names["outputs"]
         self.positions: int = names["recipe"]["positions"]
@@ -197,7 +198,9 @@ class Labeller(nn.Module):
         """Return the stream before the first layer: tokens (…, n) → (…, n, width)."""
         n, embedding = tokens.shape[-1], self.token_embedding
         i = torch.arange(n, dtype=torch.float64)
-        columns = [feature(name, i) for name in self.features]
+        columns = [
+            i.new_tensor(self.tables[name])[:n] if name in self.tables else feature(name, i) for name in self.features
+        ]
         features = torch.stack(columns, dim=1) if columns else i.new_zeros(n, 0)  # (n, features)
         places = features.to(embedding.device, embedding.dtype) @ self.position_embedding.T
         if hasattr(self, "position_table"):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.contract.shown import PlainData
+from tm2tfr.transformer.positions import is_built_in
 from tm2tfr.transformer.storage import stored_sparsely
 from tm2tfr.transformer.stored import stored_as
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Norm, matrices
@@ -109,6 +110,8 @@ def unrunnable(decoder: Decoder) -> str | None:
     """Return why a page cannot run `decoder`, None if it can."""
     if decoder.soft:
         return "they have soft heads, and browsers round exponentials differently from the dense engine"
+    if own := [name for name in decoder.features if not is_built_in(name)]:
+        return f"they have the position feature {own[0]}, which a page does not compute"
     if decoder.nonzero > MOST_ENTRIES:
         return f"they have {decoder.nonzero:,} entries, and a page takes at most {MOST_ENTRIES:,}"
     return None

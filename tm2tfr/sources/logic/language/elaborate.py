@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.language.attention import Attentions
 from tm2tfr.sources.logic.language.lexemes import BUILT_IN, Phrase
-from tm2tfr.sources.logic.language.names import ENDS, Affine, Amount, Branch, Context, Macro, Meaningless, called
+from tm2tfr.sources.logic.language.names import ENDS, Affine, Amount, Branch, Context, Macro, Meaningless, Theta, called
 from tm2tfr.sources.logic.language.numbers import COUNTS, EXTREMES, PREDICATES
 from tm2tfr.sources.logic.language.parse import Stated
 from tm2tfr.sources.logic.program import resembling
@@ -32,6 +32,10 @@ class LogicElaborator(Attentions):
         self.all = {str(each.name): each.name for each in reversed(stated) if each.name is not None}
         for each in stated:
             name = str(each.name) if each.name is not None else ""
+            if each.rule:
+                if self._may_be_defined(each, name):
+                    self.meanings[name] = Theta(name, each.rule)
+                continue
             if not self._may_be_defined(each, name) or each.body is None:
                 if name:
                     self.meanings.setdefault(name, None)
@@ -135,11 +139,20 @@ class LogicElaborator(Attentions):
         if name in BUILT_IN:
             raise self.no_operand(phrase)
         found = self.found(phrase)
+        if isinstance(found, Theta):
+            return self._of_place(found, phrase, context)
         if isinstance(found, Macro):
             raise self.refuse(phrase, f"{name!r} takes {len(found.parameters)} in brackets", f"write {_call(name, found)}")
         if self.language == "srasp":
             raise self.refuse(phrase, f"{name!r} has no position here", f"write {name}({context.at})")
         return self._as_value(found)
+
+    def _of_place(self, theta: Theta, phrase: Phrase, context: Context) -> tl.Node:
+        """A predicate alone, which in a formula is about the position."""
+        if self.language == "srasp":
+            what = f"{theta.name!r} has no number here"
+            raise self.refuse(phrase, what, f"write {theta.name}(pos({context.at or 'i'}))")
+        return self.make(tl.Predicate, phrase, of=self.make(tl.Place, phrase), **self.ruled(theta))
 
     def _end(self, phrase: Phrase) -> tl.Node:
         """``first``, ``last``: there is no position before, or behind, this one."""
@@ -148,7 +161,7 @@ class LogicElaborator(Attentions):
     def _as_value(self, node: tl.Node) -> tl.Node | Amount:
         return (Branch(Affine({node: 1})),) if node.kind == "number" else node
 
-    def _call(self, phrase: Phrase, context: Context) -> tl.Node | Amount:
+    def _call(self, phrase: Phrase, context: Context) -> tl.Node | Amount:  # noqa: PLR0911
         name = phrase.text
         if name in COUNTS:
             return self._as_value(self.counted(phrase, context))
@@ -163,6 +176,8 @@ class LogicElaborator(Attentions):
         if name in BUILT_IN:
             raise self.refuse(phrase, f"{name!r} has no brackets", f"write {name}")
         found = self.found(phrase)
+        if isinstance(found, Theta):
+            return self.predicated(phrase, context, found)
         if isinstance(found, tl.Node):
             self.check_place(phrase, context, name)
             return self._as_value(found)

@@ -188,6 +188,8 @@ INFIX = frozenset({
 OPENING = {"OPEN": ")", "OPEN_SQUARE": "]", "OPEN_BRACE": "}", "COUNT": "]", "HASH": "]"}
 CLOSING = {"CLOSE": "(", "CLOSE_SQUARE": "[", "CLOSE_BRACE": "{"}
 DEFINING = ("EQUAL", "ASSIGN")
+THETA = "theta"
+"""``theta(name) = rule`` defines a predicate."""
 
 
 @cache

@@ -55,6 +55,14 @@ class Macro:
 
 
 @dataclass(frozen=True)
+class Theta:
+    """``theta(name) = rule``: a predicate of a count or of the position (Definition 19)."""
+
+    name: str
+    rule: str
+
+
+@dataclass(frozen=True)
 class Context:
     """Where an expression stands.
 
@@ -128,7 +136,7 @@ class Worker(ABC):
         self.language = language
         self.alphabet = alphabet
         self.build = Build()
-        self.meanings: dict[str, Node | Macro | None] = {}
+        self.meanings: dict[str, Node | Macro | Theta | None] = {}
         self.used: set[str] = set()
         self.first: dict[str, Lexeme] = {}
         self.all: dict[str, Lexeme] = {}
@@ -262,7 +270,7 @@ class Names(Worker):
             remedy = f"define it before this line, or write Q[{name}] for: the token here is {name}"
         return self.refuse(phrase, f"{name!r} is not defined{close}", remedy)
 
-    def found(self, phrase: Phrase) -> Node | Macro:
+    def found(self, phrase: Phrase) -> Node | Macro | Theta:
         name = phrase.text
         if name not in self.meanings:
             raise self.not_defined(phrase)

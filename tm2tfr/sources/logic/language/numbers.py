@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tm2tfr.sources.logic.language.lexemes import Phrase
-from tm2tfr.sources.logic.language.names import Affine, Amount, Branch, Context, Names
+from tm2tfr.sources.logic.language.names import Affine, Amount, Branch, Context, Names, Theta
 from tm2tfr.sources.logic.nodes import (
     Always,
     And,
@@ -143,9 +143,10 @@ class Numbers(Names):
             phrase,
         )
 
-    def predicated(self, phrase: Phrase, context: Context) -> Node:
-        """``odd(t)``, …, ``mod(t, m, r)``."""
-        fields, wanted = dict(PREDICATES[phrase.text]), 3 if phrase.text == "mod" else 1
+    def predicated(self, phrase: Phrase, context: Context, theta: Theta | None = None) -> Node:
+        """``odd(t)``, …, ``mod(t, m, r)``, and predicates of one's own."""
+        wanted = 3 if phrase.text == "mod" else 1
+        fields = dict(PREDICATES[phrase.text]) if theta is None else self.ruled(theta)
         if len(phrase.parts) != wanted:
             shown = "mod(t, modulus, remainder)" if wanted == 3 else f"{phrase.text}(t)"
             raise self.refuse(phrase, f"{phrase.text!r} takes {wanted} in its brackets", f"write {shown}")
@@ -168,6 +169,10 @@ class Numbers(Names):
             return node
 
         return self._guarded(cases, made, phrase)
+
+    def ruled(self, theta: Theta) -> dict[str, str | int]:
+        """Return the fields of the node of a predicate of one's own, beside what it is of."""
+        return {"predicate": "rule", "rule": theta.rule, "theta": theta.name}
 
     def _remainder(self, linear: Affine, modulus: int, remainder: int, phrase: Phrase) -> Node:
         """Return whether a sum has a remainder: the remainders of its terms say so, one term after the other."""

@@ -24,6 +24,7 @@ from tm2tfr.sources.logic.language.lexemes import (
     KEYWORDS,
     OPENING,
     OPERAND_ENDS,
+    THETA,
     Phrase,
     TooDeep,
     head,
@@ -32,6 +33,7 @@ from tm2tfr.sources.logic.language.lexemes import (
     parser,
     statements,
 )
+from tm2tfr.sources.logic.theta import RuleError, stated
 
 # ── What is wrong with an expression that cannot be read, and what to do.
 _CHARACTERS = {
@@ -249,12 +251,14 @@ class Stated:
         parameters: the names in brackets behind it.
         body: its right side; None if it cannot be read, which has been reported.
         sign: what stands between them: ``:=`` or ``=``, which may be meant to compare; empty without a name.
+        rule: of ``theta(name) = …``, which defines a predicate, its text.
     """
 
     name: Lexeme | None
     parameters: tuple[Lexeme, ...]
     body: Phrase | None
     sign: str = ""
+    rule: str = ""
 
 
 def parse(log: Log) -> tuple[Stated, ...]:
@@ -269,6 +273,8 @@ def parse(log: Log) -> tuple[Stated, ...]:
 
 def _stated(tokens: list[Lexeme], log: Log) -> Stated:
     begins = head(tokens)
+    if begins == 5 and str(tokens[0]) == THETA:
+        return _ruled(tokens, log)
     name = tokens[0] if begins else None
     parameters = tuple(token for token in tokens[1:begins] if token.type == "NAME")
     sound = True
@@ -280,6 +286,23 @@ def _stated(tokens: list[Lexeme], log: Log) -> Stated:
         name = None
     body = _expression(tokens, begins, log)
     return Stated(name, parameters, body if sound else None, str(tokens[begins - 1]) if begins else "")
+
+
+def _ruled(tokens: list[Lexeme], log: Log) -> Stated:
+    """Return the definition of a predicate, ``theta(name) = rule``."""
+    name, sign, rest = tokens[2], tokens[4], tokens[5:]
+    if str(name) in BUILT_IN:
+        log.add(*no_name(name))
+    elif not rest:
+        log.add(sign.span, f"nothing is defined behind {str(sign)!r}", "write a rule such as i % 3 = 0, or i in {1, 2, 5}")
+    else:
+        text, source, start = rest[0].source.text[rest[0].start : rest[-1].end], rest[0].source, rest[0].start
+        try:
+            stated(text)
+            return Stated(name, (), None, str(sign), text)
+        except RuleError as error:
+            log.add(source.stretch(start + error.at, min(start + error.at + 1, rest[-1].end)), error.what, error.remedy)
+    return Stated(name, (), None, str(sign))
 
 
 def _expression(tokens: list[Lexeme], begins: int, log: Log) -> Phrase | None:

@@ -7,7 +7,7 @@ A subspace may be claimed to hold (X)
 
 - ``token``, the one-hot vector of the token fed; ``bos``, ``eos``, ``early``: 1 iff the position is 0, n+1, at most 1;
 - a feature of the position i: ``1``, ``i``, ``i^2``, ``1/(i+1)``, ``i mod 2 = 1``, ``prime(i)``, ``square(i)``,
-  ``power of 2(i)``, ``(-1)^i``;
+  ``power of 2(i)``, ``(-1)^i``, or an expression in i and the number n of positions, see `tm2tfr.sources.logic.theta`;
 - ``is s3 !s4 | s5="a"``: 1 iff the position is inside the word and one of the alternatives is true there, each a
   conjunction of bits and labels; ``is`` alone: inside the word; ``is never``: 0;
 - ``label s3``: the one-hot vector of a label, nothing outside the word;
@@ -26,6 +26,7 @@ A head may be claimed to attend to (H; MASK is ``future``, ``past`` or ``none``)
 - ``all MASK``: everything in sight; ``back``: i-1, from 0 to 0; ``ahead``: i+1, from the last position to itself;
 - ``lookup MASK X``: the position in sight that is nearest to X at i, where X is a number;
 - ``parity 1``: the latest odd position up to i, and ``parity 0``: the latest even one; i itself if there is none;
+  ``parity 1 ahead``, ``parity 0 ahead``: the earliest one from i on;
 - ``since s3``, ``until s3``: the latest position up to i, or the earliest one from i on, that is not inside the word or
   where not (left and not right) of that node, or where the score of a `Retrieve` about keys alone holds;
 - ``latest MASK s3 CLUSTERS``, ``earliest MASK s3 CLUSTERS``, with `` shifted back`` or `` shifted ahead`` behind it: of a
@@ -44,6 +45,7 @@ from typing import get_args
 
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node
+from tm2tfr.sources.logic.theta import RuleError, rule
 from tm2tfr.transformer.weights import Mask
 
 GIVEN = ("token", "bos", "eos", "early")
@@ -63,7 +65,7 @@ MASKS: Mapping[str, Mask] = {mask: mask for mask in get_args(Mask)}
 
 @dataclass(frozen=True)
 class GivenClaim:
-    """What needs no node: one of `GIVEN` and `FEATURES`, or ``i mod m = r``."""
+    """What needs no node: one of `GIVEN` and `FEATURES`, ``i mod m = r``, or a rule."""
 
     what: str
 
@@ -184,7 +186,7 @@ class HeadClaim:
 @lru_cache(maxsize=65_536)
 def subspace_claim(text: str) -> SubspaceClaim | None:
     """Return what a claim of a subspace says; None if it is invalid."""
-    if text in GIVEN or text in FEATURES or _MODULO.fullmatch(text):
+    if text in GIVEN or text in FEATURES or _MODULO.fullmatch(text) or is_rule(text):
         return GivenClaim(text)
     if text == "is" or text.startswith("is "):
         return (
@@ -208,6 +210,15 @@ _OF_ANOTHER: Mapping[str, Callable[[SubspaceClaim], SubspaceClaim]] = {
     "within ": InsideClaim,
     "over i+1: ": ShareClaim,
 }
+
+
+def is_rule(text: str) -> bool:
+    """Return whether a claim is an expression in the position i and the number n of positions."""
+    try:
+        rule(text)
+    except RuleError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=65_536)
@@ -234,6 +245,8 @@ _PLAIN: Mapping[str, HeadClaim] = {
     "ahead": HeadClaim("ahead", "none"),
     "parity 0": HeadClaim("parity", "future", least=0),
     "parity 1": HeadClaim("parity", "future", least=1),
+    "parity 0 ahead": HeadClaim("parity", "past", least=0),
+    "parity 1 ahead": HeadClaim("parity", "past", least=1),
     **{f"all {mask}": HeadClaim("all", mask) for mask in MASKS.values()},
 }
 

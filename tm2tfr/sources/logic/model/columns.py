@@ -48,6 +48,7 @@ from tm2tfr.sources.logic.model.claims import (
     equality,
 )
 from tm2tfr.sources.logic.nodes import Node
+from tm2tfr.sources.logic.theta import rule
 
 FramedColumn: TypeAlias = Any
 """An array of numpy: (words, positions)."""
@@ -149,9 +150,14 @@ class FramedColumns:
             found = i == self.n + 1
         elif what in _FEATURES:
             found = _FEATURES[what](i)
-        else:
+        elif what.startswith("i mod "):
             _, _, modulus, _, remainder = what.split(" ")
             found = i % int(modulus) == int(remainder)
+        else:
+            values = [Fraction(rule(what).at(place, self.positions)) for place in range(self.positions)]
+            if any(value.denominator > 1 for value in values):
+                return np.array(values if self._exact else list(map(float, values)))
+            found = np.array(list(map(int, values)))
         return np.asarray(found).astype(np.int64)
 
     def _any(self, claim: BitClaim) -> FramedColumn:
@@ -225,7 +231,8 @@ class FramedColumns:
             case "ahead":
                 return np.minimum(i + 1, last)
             case "parity":
-                return np.where((i % 2 == head.least) | (i == 0), i, i - 1)
+                end, step = (0, -1) if head.mask == "future" else (last, 1)
+                return np.where((i % 2 == head.least) | (i == end), i, i + step)
             case "since" | "until":
                 return self._marked(head)
             case "sign":

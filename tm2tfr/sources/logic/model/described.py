@@ -223,7 +223,8 @@ class _Described:
     # ── heads
     def _where(self, head: HeadClaim) -> str:
         """Return the position that a head attends to, as short as it can be said."""
-        plain = {"back": "i-1", "ahead": "i+1", "parity": f"the latest {_PARITY[head.least % 2]} j", "sign": "0 or 1"}
+        nearest = "latest" if head.mask == "future" else "earliest"
+        plain = {"back": "i-1", "ahead": "i+1", "parity": f"the {nearest} {_PARITY[head.least % 2]} j", "sign": "0 or 1"}
         if head.number is not None:
             return f"position {self._value(head.number)}"
         return plain[head.kind] if head.kind in plain else f"the j of {self._node(head.node)}"
@@ -249,6 +250,8 @@ class _Described:
                 return "the position before", "j = max(i-1, 0)"
             case "ahead":
                 return "the position behind", "j = min(i+1, the last position)"
+            case "parity" if head.mask == "past":
+                return f"the earliest {_PARITY[head.least]} position from here on", f"earliest j ≥ i: j % 2 = {head.least}"
             case "parity":
                 return f"the latest {_PARITY[head.least]} position so far", f"latest j ≤ i: j % 2 = {head.least}"
             case "lookup" if head.number is not None:

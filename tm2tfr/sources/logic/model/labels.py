@@ -221,6 +221,8 @@ def _under_a_mean(claim: SubspaceClaim) -> SubspaceClaim | None:
 
 
 def _is_a_share(claim: SubspaceClaim) -> bool:
+    if isinstance(claim, GivenClaim):
+        return "/" in claim.what
     return isinstance(claim, ShareClaim) or (isinstance(claim, MeanClaim) and claim.head.kind == "all")
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.contract.wired import KnownOrNot
 from tm2tfr.sources.logic import nodes as tl
-from tm2tfr.sources.logic.evaluate import HERE, LogicValue, here
+from tm2tfr.sources.logic.evaluate import HERE, LogicValue, here, satisfied
 from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.model.claims import SubspaceClaim
 from tm2tfr.transformer.residual import Subspace
@@ -146,6 +146,8 @@ class SeenNodes:
         )
         if looked_up or isinstance(node, tl.Since | tl.Until | tl.Previous | tl.Next | tl.Retrieve):
             return bool(self._carried(node, p))
+        if isinstance(node, tl.Predicate):
+            return satisfied(node, int(self.number(node.of, p)), sum(token not in ENDS for token in self.tokens))
         if type(node) in HERE:
             return bool(here(node, self.value, p))
         self.doubt(f"nothing says what {self.called(node)} is at {p}")

@@ -43,6 +43,7 @@ from tm2tfr.sources.logic.nodes import needed
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.proof.heads import HeadScores, lead
 from tm2tfr.sources.logic.proof.quantities import Directions, Fits, answers, carried, computed, embedded, rows_of
+from tm2tfr.sources.logic.proof.soft import agree, finer, hardened, hardened_decoder, is_per_position, rounded
 from tm2tfr.sources.logic.truth import LogicTruth
 from tm2tfr.transformer.weights import Decoder, digest
 
@@ -94,6 +95,7 @@ class LogicCertificate(Certificate):
         ends: how many positions stand around a word, for BOS and EOS.
         words, longest: on how many words the stream was verified, and of up to how many tokens.
         most_positions: up to how many positions it is granted; None: no limit.
+        soft: whether heads have softmax, at a temperature per position.
     """
 
     subject: ClassVar = "program"
@@ -106,6 +108,7 @@ class LogicCertificate(Certificate):
     words: int = 0
     longest: int = 0
     most_positions: int | None = None
+    soft: bool = False
 
     @property
     def most_tokens(self) -> int | None:
@@ -116,7 +119,8 @@ class LogicCertificate(Certificate):
     def statement(self) -> str:
         """What is proved, in words."""
         most = "of any length" if self.most_tokens is None else f"of up to {counted(self.most_tokens, 'token')}"
-        return f"tieless, and as in exact arithmetic, on words {most}"
+        what = "as with average-hard attention in exact arithmetic" if self.soft else "tieless, and as in exact arithmetic"
+        return f"{what}, on words {most}"
 
     def as_dict(self) -> dict[str, object]:
         """Return the certificate as plain data."""
@@ -133,8 +137,19 @@ class LogicReport(Report[LogicCertificate]):
 
     def lines(self) -> list[str]:
         """Return the report for people, without its heading."""
-        lines = ["claim: on every word of up to N tokens the engine answers as exact arithmetic does, and every head is"]
-        lines += ["tieless, with the gap that it claims, if the stream holds there what it is claimed to hold", ""]
+        if self.certificates[0].soft:
+            lines = [
+                "claim: on every word of up to N tokens the engine, with softmax, answers as average-hard attention does in"
+            ]
+            lines += [
+                "exact arithmetic, if the stream holds what it is claimed to hold, and the margins are right (Lemma G)",
+                "",
+            ]
+        else:
+            lines = [
+                "claim: on every word of up to N tokens the engine answers as exact arithmetic does, and every head is"
+            ]
+            lines += ["tieless, with the gap that it claims, if the stream holds there what it is claimed to hold", ""]
         table = [("engine", "dtype", "certified", "tokens N")]
         table += [(each.engine, each.dtype, *self._cells(each)) for each in self.certificates]
         lines += aligned(table, {3})
@@ -186,6 +201,7 @@ class LogicProof(Proof[LogicCertificate]):
             dtype=checked(engine, dtype, self.engines),
             heads=self.decoder.heads,
             ends=1 + ("EOS" in self.decoder.vocabulary),
+            soft=self.decoder.soft,
         )
         return attempted(plain, self._proved)
 
@@ -199,9 +215,13 @@ class LogicProof(Proof[LogicCertificate]):
 
     def _proved(self, plain: LogicCertificate) -> LogicCertificate:
         decoder = self.decoder
-        if decoder.soft or decoder.normed:
-            what = "heads with softmax" if decoder.soft else "layer norms"
-            raise Refused("shape", f"the proof does not know {what}", "see tm2tfr soften for what is known of softmax")
+        if decoder.normed:
+            raise Refused("shape", "the proof does not know layer norms", "compile the formula anew")
+        if decoder.soft and not is_per_position(decoder):
+            remedy = "soften the formula per position, or see tm2tfr soften for what is known of softmax"
+            raise Refused("shape", "the proof knows softmax at a temperature per position alone", remedy)
+        if decoder.soft and plain.dtype == "rational":
+            raise Refused("shape", "the exact engine runs average-hard attention only", "use the dense engine")
         fits, (words, longest) = self._fitting, self._verified
         uniform = sum(head.uniform for layer in decoder.layers for head in layer.heads)
         most = None
@@ -216,7 +236,11 @@ class LogicProof(Proof[LogicCertificate]):
 
     @cached_property
     def _verified(self) -> tuple[int, int]:
-        return verified(self.decoder, self.program)
+        if not self.decoder.soft:
+            return verified(self.decoder, self.program)
+        words, longest = verified(hardened_decoder(self.decoder), self.program)
+        agree(self.decoder, self.program, longest)
+        return words, longest
 
     @cached_property
     def _fitting(self) -> list[Fits]:
@@ -234,13 +258,16 @@ class LogicProof(Proof[LogicCertificate]):
         yield from embedded(decoder, directions.at(-1, "embedding"))
         for n, layer in enumerate(decoder.layers):
             before, middle, after = (directions.at(*stage) for stage in ((n - 1, _LAST), (n, "attention"), (n, _LAST)))
-            for head in layer.heads:
+            hard = hardened(layer, n + 1).heads if decoder.soft else layer.heads
+            yield from (rounded(head, n + 1) for head in layer.heads if decoder.soft)
+            for head in hard:
                 queries, keys = rows_of(head.query), rows_of(head.key)
                 components = tuple((queries[row], keys[row]) for row in head.components.tolist())
                 if any(before[at] is None for pair in components for row in pair for at in row):
                     raise Refused("attention", "a head compares what is not known there", head.name, layer=n + 1)
-                yield lead(HeadScores(head, components, before), n + 1).fits
-            yield from carried(layer.heads, before, middle, n + 1)
+                fits = lead(HeadScores(head, components, before), n + 1).fits
+                yield finer(fits) if decoder.soft else fits
+            yield from carried(hard, before, middle, n + 1)
             if layer.feed_forward is not None:
                 yield from computed(layer.feed_forward, middle, after, n + 1)
         yield from answers(decoder, directions.at(len(decoder.layers), _LAST))

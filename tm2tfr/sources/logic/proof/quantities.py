@@ -25,6 +25,7 @@ from tm2tfr.certificates.kit import Refused
 from tm2tfr.contract.specification import written
 from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.nodes import Node, Sum
+from tm2tfr.sources.logic.theta import rule
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.residual import Subspace
@@ -105,8 +106,13 @@ class Directions:
     def _kind(self, claim: claims.SubspaceClaim) -> tuple[Whole, int, int] | None:
         found: tuple[Whole, int, int] | None = ("whole", 1, 0)
         match claim:
+            case claims.GivenClaim("1/(i+1)"):
+                found = ("share", 1, 0)
             case claims.GivenClaim():
-                found = ("whole", 1, {"i": 1, "i^2": 2}.get(claim.what, 0)) if claim.what != "1/(i+1)" else ("share", 1, 0)
+                # A rule that compares something is 0 or 1; of another, such as i/n, the proof knows nothing.
+                written = claims.is_rule(claim.what) and claim.what not in claims.FEATURES
+                found = ("whole", 1, {"i": 1, "i^2": 2}.get(claim.what, 0))
+                found = None if written and not rule(claim.what).truth else found
             case claims.NodeClaim() | claims.DividedClaim():
                 found = self._of_node(claim)
             case claims.InsideClaim():
@@ -173,6 +179,9 @@ def embedded(decoder: Decoder, known: Directed) -> Iterator[Fits]:
     if decoder.position_table is not None:
         raise Refused("shape", "the proof knows no position table", f"{decoder.positions} positions")
     tokens, place = rows_of(decoder.token_embedding), rows_of(decoder.position_embedding)
+    unknown = [name for name in decoder.features if claims.is_rule(name) and name not in claims.FEATURES]
+    if unknown := [name for name in unknown if not rule(name).truth]:
+        raise Refused("embedding", f"the proof does not know the position feature {unknown[0]}", "position_embedding")
     for at in {**tokens, **place}:
         names = [decoder.features[column] for column in place.get(at, {})]
         weights = [*tokens.get(at, {}).values(), *place.get(at, {}).values()]
@@ -185,7 +194,7 @@ def embedded(decoder: Decoder, known: Directed) -> Iterator[Fits]:
 
     def fits(positions: int, u: Fraction) -> bool:
         features = map(feature, decoder.features)
-        largest = [Fraction(1) if each.bounded else Fraction(*each(positions - 1)) for each in features]
+        largest = [Fraction(each.largest(positions)) for each in features]
         of_tokens = {at: max(map(abs, row.values())) for at, row in tokens.items()}
         of_place = {at: sum((abs(w) * largest[n] for n, w in row.items()), Fraction(0)) for at, row in place.items()}
         # Whole numbers up to 1/u are exact in the dtype. N² is among them for i², from which scores are computed.

@@ -157,6 +157,7 @@ class Comparing:
             raise refused()
         head = self.counting.lookup(single[0])
         head.needs(7.0)
+        head.factor = max(head.factor, 3.0) if self.counting.printed else head.factor
         self.bits.stream.embedded(feature)
         raw = self.heads.carry(head, feature, {feature: 1})
         time = Time(head.depth, 1)
@@ -190,6 +191,8 @@ class _Reached:
 
 def feature_of(node: Property) -> str:
     """Return the position feature that is 1 where the predicate holds of the position's number."""
+    if node.predicate == "rule":
+        return node.rule
     return f"i mod {node.modulus} = {node.remainder}" if node.predicate == "mod" else f"{node.predicate}(i)"
 
 

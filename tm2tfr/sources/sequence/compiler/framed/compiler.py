@@ -52,8 +52,8 @@ class FramedOptions:
     Args:
         ahead: whether heads may look ahead, so that EOS follows the word.
         sign: whether numbers are compared by the sign head, where they count to the left.
-        steep: whether queries grow with the position, so that no head needs a temperature; for ⊖ and since alone.
-        printed: whether the position before is found by its parity, and the latest of equal keys by -1/j, as printed.
+        steep: whether queries grow with the position, or with the length of the word, so that no head needs a temperature.
+        printed: whether heads are as printed: neighbours by their parity, ties by ±j/(2n), or by -1/j in a decoder.
     """
 
     ahead: bool = False
@@ -99,7 +99,7 @@ class _Framed:
         self.stream = StreamPlan(vocabulary, None, "future", source="logic.compile")
         self._bits = BitPlan(self.stream, eos=options.ahead)
         self.heads = HeadPlan(self.stream)
-        self._counting = Counting(self._bits, self.heads)
+        self._counting = Counting(self._bits, self.heads, steep=options.steep, printed=options.printed)
         self._comparing = Comparing(self._bits, self._counting, self.heads, options.sign)
         self._attending = Attending(
             self._bits,
@@ -107,6 +107,7 @@ class _Framed:
             self._counting,
             steep=options.steep,
             printed=options.printed,
+            ahead=options.ahead,
             refused=self._refused_attention,
         )
         self._finite: dict[seq.Operation, Finite] = {}
@@ -264,9 +265,9 @@ class _Framed:
     def _check_count(self, node: seq.Operation) -> None:
         if isinstance(node, seq.Reckoned) and node.sight == ">=" and not self._options.ahead:
             raise self._looks_right(node)
-        if self._options.steep:
-            remedy = "omit --steep, which is for since and the position before alone"
-            raise self._graph.refusal(node, f"{seq.called(node)} counts, which takes a temperature", remedy)
+        if self._options.steep and not self._options.ahead:
+            remedy = "add --mask none: queries grow with the length, which an encoder knows; or omit --steep"
+            raise self._graph.refusal(node, f"{seq.called(node)} counts, which takes a temperature in a decoder", remedy)
 
     def _refused_attention(self, node: seq.Nearest, what: str, remedy: str) -> CompileError:
         return self._graph.refusal(node, f"{seq.called(node)} {what}", remedy)

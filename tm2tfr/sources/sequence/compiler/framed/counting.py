@@ -112,10 +112,17 @@ class Timed:
 
 @dataclass
 class Counting:
-    """The counts of a plan."""
+    """The counts of a plan.
+
+    Args:
+        steep: whether keys of look-ups are multiplied by the length, as in Theorem 20b.
+        printed: whether look-ups have the paper's constant, and its position embedding of 1/(n-i+1).
+    """
 
     bits: BitPlan
     heads: HeadPlan
+    steep: bool = False
+    printed: bool = False
     truths: dict[Reckoned, Bit] = field(default_factory=dict)
     _lookups: dict[Reckoned, FramedHead] = field(default_factory=dict)
 
@@ -169,17 +176,28 @@ class Counting:
             if count.sight == "<=":
                 self._lookups[count] = self.at_number(mean, f"number {count.key}")
             else:
-                inverse = self.share_of_end(whole=False)
+                inverse = self._inverse_to_come()
                 gaze = Aim(
                     attends=f"lookup none number {count.key}",
-                    scores=_lookup_scores(mean.form, inverse.form),
+                    scores=self._lookup_scores(mean.form, inverse.form),
                     mask="none",
                     gap=1.0,
-                    over="length",
+                    over="constant" if self.steep else "length",
                     source="Theorem 20, second step, repaired",
                 )
                 self._lookups[count] = self.heads.add(gaze, [mean.time, inverse.time])
         return self._lookups[count]
+
+    def _inverse_to_come(self) -> Timed:
+        """Return 1/(N - i), N positions: computed, or embedded as the paper has it."""
+        if not self.printed:
+            return self.share_of_end(whole=False)
+        return Timed({self.bits.stream.embedded("1/(n-i)"): 1}, Time())
+
+    def _lookup_scores(self, scaled: BitForm, inverse: BitForm, steepness: float = 1.0) -> list[tuple[BitForm, BitForm]]:
+        doubled = {direction: 2 * steepness * c for direction, c in scaled.items()}
+        place, square = (self.bits.stream.embedded(name) for name in (("i*n", "i^2*n") if self.steep else ("i", "i^2")))
+        return [(doubled, {place: 1}), ({direction: -steepness * c for direction, c in inverse.items()}, {square: 1})]
 
     def at_number(self, scaled: Timed, what: str, gap: float = 1.0, steepness: float = 1.0) -> FramedHead:
         """Return the head that attends to the position nearest to a number, `scaled` times i + 1; 0 if it is negative.
@@ -190,9 +208,10 @@ class Counting:
         """
         gaze = Aim(
             attends=f"lookup future {what}",
-            scores=_lookup_scores(scaled.form, INVERSE, steepness),
+            scores=self._lookup_scores(scaled.form, INVERSE, steepness),
             mask="future",
             gap=gap * steepness,
+            over="constant" if self.steep else "position",
             source="Theorem 20, second step, repaired",
         )
         return self.heads.add(gaze, [scaled.time])
@@ -208,6 +227,8 @@ class Counting:
     def _looked_up(self, count: Reckoned, holds: str, feature: str, margin: float, degree: int) -> Timed:
         head = self.lookup(count)
         head.needs(margin, degree)
+        if self.printed:
+            head.factor = max(head.factor, margin / 2)  # 3C, where the margin is 6C
         return Timed(self.named(head, holds, feature), Time(head.depth))
 
     def named(self, head: FramedHead, holds: str, feature: str) -> BitForm:
@@ -231,8 +252,3 @@ class Counting:
         kept = [(factor, part) for factor, part in parts if factor]
         form = added([part.form for _, part in kept], times=[factor for factor, _ in kept])
         return Timed(form, max((part.time for _, part in kept), default=Time()))
-
-
-def _lookup_scores(scaled: BitForm, inverse: BitForm, steepness: float = 1.0) -> list[tuple[BitForm, BitForm]]:
-    doubled = {direction: 2 * steepness * c for direction, c in scaled.items()}
-    return [(doubled, {"i": 1}), ({direction: -steepness * c for direction, c in inverse.items()}, {"i^2": 1})]

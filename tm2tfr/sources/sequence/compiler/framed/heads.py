@@ -46,6 +46,7 @@ class FramedHead:
 
     Attributes:
         margin, degree: margin·N^degree is the e^{γ/τ} from which on what is read off it is right under softmax.
+        factor: the paper's constant in the query, by which scores and gap are multiplied.
     """
 
     gaze: Aim
@@ -53,6 +54,7 @@ class FramedHead:
     looking: Looking
     margin: float = 1.0
     degree: int = 0
+    factor: float = 1.0
     carried: dict[str, str] = field(default_factory=dict)
 
     def needs(self, margin: float, degree: int = 0) -> None:
@@ -104,7 +106,11 @@ class HeadPlan:
                 head.looking.claim = Claim(attends=gaze.attends, gap=None)
                 continue
             margin = head.margin if head.margin > 1 else None
-            claim = Claim(attends=gaze.attends, gap=gaze.gap, over=gaze.over, margin=margin, degree=head.degree)
+            if head.factor != 1:
+                looking = head.looking
+                looking.scores = [({d: head.factor * c for d, c in q.items()}, key) for q, key in looking.scores]
+            gap = gaze.gap * head.factor
+            claim = Claim(attends=gaze.attends, gap=gap, over=gaze.over, margin=margin, degree=head.degree)
             head.looking.claim = claim
 
 

@@ -39,7 +39,14 @@ _ROLES = tuple(
 )
 """What a subspace holds of a node, which is named last -> the words of the role."""
 _MEANS = {"all future": "mean of", "all past": "mean from here on of", "all none": "mean everywhere of"}
-_PLACES = {"back": " at i-1", "ahead": " at i+1", "parity 0": " at latest even j", "parity 1": " at latest odd j"}
+_PLACES = {
+    "back": " at i-1",
+    "ahead": " at i+1",
+    "parity 0": " at latest even j",
+    "parity 1": " at latest odd j",
+    "parity 0 ahead": " at earliest even j",
+    "parity 1 ahead": " at earliest odd j",
+}
 _HEADS = {
     "all future": "mean of j ≤ i",
     "all past": "mean of j ≥ i",
@@ -48,6 +55,8 @@ _HEADS = {
     "ahead": "j = i+1",
     "parity 0": "latest even j",
     "parity 1": "latest odd j",
+    "parity 0 ahead": "earliest even j",
+    "parity 1 ahead": "earliest odd j",
 }
 _LOOKS = {"since": "decision of", "until": "decision of", "latest": "▶", "earliest": "◀", "sign": "sign of"}
 _LITERAL = re.compile(r'(!?)(s\d+)(?:=("(?:[^"\\]|\\.)*"))?')

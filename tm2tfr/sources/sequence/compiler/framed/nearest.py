@@ -25,6 +25,8 @@ from tm2tfr.transformer.claims import Over
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Mask
 
+NEARER, FARTHER = 4.0, 16.0
+"""The margins of ties that are broken by ±j/(2n), whose rivals are at distances 1, 2, …, and by -1/j (Lemma 8a)."""
 MOST_WAYS = 64
 """A value has at most this many conjunctions; with more, whether anything is selected becomes a bit of its own."""
 
@@ -54,8 +56,9 @@ class Attending:
     """The attention of a plan to the nearest positions.
 
     Args:
-        steep: with queries that grow with the position.
-        printed: with what the paper has for ⊖ (Theorem 13) and since (Theorem 16).
+        steep: with queries that grow with the position, or with the length.
+        printed: with what the paper has for ⊖ and ⊕ (Theorems 12 and 13), since and until (Theorems 15 and 16).
+        ahead: whether the whole word is seen, so that features may depend on its length.
         refused: (attention, what is wrong with it, remedy) -> the error.
     """
 
@@ -64,6 +67,7 @@ class Attending:
     counting: Counting
     steep: bool
     printed: bool
+    ahead: bool
     refused: Callable[[Nearest, str, str], Exception]
 
     def nearest(self, asked: Sought) -> Finite:
@@ -93,21 +97,23 @@ class Attending:
         return self._chosen(asked, [[there]], brought)
 
     def _by_parity(self, asked: Sought) -> Finite:
-        """Return ⊖ as printed: of the latest even and the latest odd position, the one of the other parity than i's."""
+        """Return ⊖ or ⊕ as printed: of the nearest even and odd positions, the one of the other parity than i's."""
         node, truth = asked.node, asked.values.truth
+        behind = node.sight == ">"
         self.bits.stream.embedded("(-1)^i")
         brought: list[tuple[BitForm, float]] = []
         for parity, sign in ((0, 0.5), (1, -0.5)):
+            query, tie, gap, over, margin = self._as_printed(behind=behind)
             gaze = Aim(
-                attends=f"parity {parity}",
-                scores=[({"1": 1}, {"(-1)^i": sign, "1/(i+1)": -1})],
-                mask="future",
-                gap=1.0,
-                over="square",
-                source="Theorem 13, as printed",
+                attends=f"parity {parity} ahead" if behind else f"parity {parity}",
+                scores=[(query, added([{"(-1)^i": sign}, tie]))],
+                mask="past" if behind else "future",
+                gap=2 * gap if over != "square" and margin == NEARER else gap,  # the next one of a parity is 2 away
+                over=over,
+                source="Theorem 12, as printed" if self.ahead else "Theorem 13, as printed",
             )
             head = self.heads.add(gaze, [truth.time])
-            head.needs(16.0)
+            head.needs(margin)
             brought.append((self.heads.carry(head, truth.text, truth.form), sign))
         time = Time(head.depth, 1)
         space = self.bits.stream.space(f"is {node.key}", holds=f"is {node.key}", time=time)
@@ -116,6 +122,20 @@ class Attending:
             self.bits.rounded(f"{space}: {n}", added([raw, other]), space, time, within=True)
         found = Bit({space: 1}, time, ((literal(node.key, True),),))
         return Finite({True: found, False: self.bits.negated(found, literal(node.key, False))})
+
+    def _as_printed(self, *, behind: bool) -> tuple[BitForm, BitForm, float, Over, float]:
+        """Return the printed query, the printed tie-break of the key, and the gap with its divisor and margin (Lemma 8).
+
+        Args:
+            behind: whether the earliest of equal keys is wanted, instead of the latest.
+        """
+        if not self.ahead:  # Lemma 8a, with γ = 3; (i+1)² is the printed i²
+            query: BitForm = {"i^2": 3, "i": 6, "1": 3} if self.steep else {"1": 3}
+            return query, {"1/(i+1)": -1}, 3.0, "constant" if self.steep else "square", FARTHER
+        for name in ("n", "i/n") if self.steep else ("i/n",):
+            self.bits.stream.embedded(name)
+        query = {"n": 6} if self.steep else {"1": 6}
+        return query, {"i/n": -0.5 if behind else 0.5}, 3.0, "constant" if self.steep else "length", NEARER
 
     # ── truth values that are false where nothing is selected, by a key that is also selected at the end ────
     def _is_marked(self, asked: Sought) -> bool:
@@ -129,17 +149,19 @@ class Attending:
         node, (conjunct,) = asked.node, asked.conjuncts
         ((_, marked),) = conjunct.pairs  # type: ignore[union-attr]
         mark = added([marked.form, self.bits.ends])
-        tie, time = self._tie(node)
-        scores: list[tuple[BitForm, BitForm]] = [({"1": 1}, mark), (tie, {"i": 1})]
-        gap = 0.5
-        over: Over = _over(node)
-        if self.steep:
-            if node.sight != "<=":
-                raise self.refused(node, "looks at later positions", "omit --steep, which is for formulas about the past")
-            scores, gap, over = [({"i": 2, "1": 2}, mark), ({"1": 1}, {"i": 1})], 1.0, "constant"
-        margin = 4.0
+        scores: list[tuple[BitForm, BitForm]]
+        over: Over
+        margin = NEARER
         if self.printed:
-            scores, gap, over, margin = [({"1": 1}, added([mark, {"1/(i+1)": -1}]))], 1.0, "square", 16.0
+            query, printed, gap, over, margin = self._as_printed(behind=node.sight == ">=")
+            scores, time = [(query, added([mark, printed]))], Time()
+        elif self.steep:
+            back = node.sight == "<="
+            slope: BitForm = {"i": 2, "1": 2} if back else {self.bits.stream.embedded("n"): 2}
+            scores, gap, over, time = [(slope, mark), ({"1": 1 if back else -1}, {"i": 1})], 1.0, "constant", Time()
+        else:
+            tie, time = self._tie(node)
+            scores, gap, over = [({"1": 1}, mark), (tie, {"i": 1})], 0.5, _over(node)
         word = "since" if node.sight == "<=" else "until"
         gaze = Aim(
             attends=f"{word} {node.key}",
@@ -157,7 +179,7 @@ class Attending:
     def _searched(self, asked: Sought) -> Finite:
         node = asked.node
         if self.steep:
-            remedy = "omit --steep, which is for since and the position before alone"
+            remedy = "omit --steep, which is for since, until, neighbours and, in an encoder, counts"
             raise self.refused(node, "has queries that depend on the position in another way", remedy)
         shift = {"<": "back", ">": "ahead"}.get(node.sight)
         stood = _Stood(self, shift, max(self._times(asked)))
