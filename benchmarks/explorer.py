@@ -59,9 +59,11 @@ HOVER = """async () => {
   };
   const tape = document.querySelector(".flow-tape");
   const box = tape.getBoundingClientRect();
+  [...document.querySelectorAll(".sop.kind-selector")].at(-1).click();
+  await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
   for (let n = 0; n < 60; n++) {
     const rows = [...document.querySelectorAll(".matrix .row-frame")];
-    if (rows.length) await timed("matrix", () => rows[(7 * n) % rows.length].dispatchEvent(new MouseEvent("mouseenter")));
+    await timed("matrix", () => rows[(7 * n) % rows.length].dispatchEvent(new MouseEvent("mouseenter")));
     const [clientX, clientY] = [box.left + (0.07 * n % 1) * box.width, box.top + (0.13 * n % 1) * box.height];
     await timed("cells", () => tape.dispatchEvent(new MouseEvent("mousemove", { clientX, clientY })));
   }

@@ -46,7 +46,7 @@ await writeFile(`${playground}/LICENSE-codemirror.txt`, await licences(Object.ke
 /** The page in which any machine runs, which is to be small: minified, and without the views and the references of other sources. */
 async function anyMachine() {
   const licence = (await readFile(here("node_modules/yaml/LICENSE"), "utf8")).trim().replaceAll("\n", "\n// ");
-  const others = /\/(?:bits|circuit|gates|picture|sequence\/panel|truth\/(?:circuit|logic|rasp|sequence))$/;
+  const others = /\/(?:bits|circuit|gates|picture|sequence|sequence\/panel)$/; // each is used for its own sources alone
   const without = {
     name: "without the views and the references of other sources",
     setup(bundle) {

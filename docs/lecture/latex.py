@@ -20,6 +20,8 @@ TEMPLATE = Path(__file__).with_name("sheet.tex")
 EXTENSIONS = ("fenced_code", "md_in_html", "tables", "pymdownx.arithmatex")
 WIDTH = 98
 """The columns of code that fit between the margins of `sheet.tex`."""
+PRINTED = {"“": "``", "”": "''", "‘": "`", "’": "'", "–": "--", "—": "---"}
+"""The signs of print, which pdfLaTeX makes of others."""
 RULED = "─"
 """The sign that tables are ruled with, which has to be as wide as a letter."""
 
@@ -99,6 +101,8 @@ def plain(text: str) -> str:
 
 def written(sign: str) -> str:
     """Return a sign as LaTeX. Raises ValueError for one that would be missing on paper."""
+    if sign in PRINTED:
+        return PRINTED[sign]
     if sign == RULED:
         return r"\rule[0.5ex]{0.525em}{0.4pt}"
     kind, *codes = unicodedata.decomposition(sign).split()[:4] or [""]

@@ -26,6 +26,8 @@ SHEETS = {"exercise-sheet": "Exercises", "exercise-sheet-solved": "Exercises, wi
 SOLVED = "exercise-sheet-solved"
 ON_SCREEN = re.compile(r"^(?:<p>)?All solutions run, .*?(?:</p>|\n)\n", re.MULTILINE | re.DOTALL)
 """The paragraph that is about the page and the notebook."""
+LIVE = re.compile(r"^(?:<!-- state [^\n]*|<p>On screen: .*?</p>)\n", re.MULTILINE | re.DOTALL)
+"""A paragraph that links to a page in the explorer."""
 HEADING = re.compile(r"^# .*\n|<h1.*?</h1>\n?", re.MULTILINE)
 SOLUTION = re.compile(r"<details(?: markdown)?>\s*<summary>Solution</summary>(.*?)</details>", re.DOTALL)
 PREDICTION = '<p class="prediction">My prediction:</p>'
@@ -59,6 +61,7 @@ def sheet(text: str, name: str) -> str:
         text, count = part.subn("", text, count=1)
         if not count:
             raise PluginError(f"{EXERCISES}: nothing matches {part.pattern!r}, which the printed sheets leave out")
+    text = LIVE.sub("", text)
     if name != SOLVED:
         text = SOLUTION.sub(PREDICTION, text)
     return text

@@ -69,12 +69,13 @@ class Walk {
 async function start(root: HTMLElement): Promise<void> {
   const find = (selector: string) => document.querySelector<HTMLElement>(selector)!.textContent;
   const data = JSON.parse(find("#data")) as PageData;
-  const run = new Run(data.runs[0]!, await unpacked(find("#columns")));
+  const buffers = await unpacked(find("#columns"));
+  const run = new Run(data.runs[0]!, buffers);
   const store = new Store(run.count - 1, run.spec.layers.length, { i: run.turn, layer: 0 }, run.turn);
   const history = new History(run, data.machine?.blank ?? "_");
   const tape = new Tape(run, data.machine, history);
   const strip = new Strip(run, store, null);
-  const layers = new Layers(run, store);
+  const layers = new Layers(run, store, buffers, null, null);
   const walk = new Walk(store, () => store.set({}));
 
   const button = (name: string, path: string, act: () => void, kind = "") =>

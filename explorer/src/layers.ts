@@ -2,8 +2,10 @@
 
 import type { Broken } from "./broken/broken";
 import { WeightsCard } from "./broken/card";
-import type { ModelSpec, Run } from "./data";
+import { layerListing, textOf } from "./broken/listing";
+import type { Buffers, ModelSpec, Run } from "./data";
 import { el, set } from "./dom";
+import { weightsOf } from "./live/worker";
 import type { Store } from "./state";
 import { sample } from "./strip";
 import { apart, blamedLayer, count, digits, shortened, symbolOf, typesetter, words } from "./words";
@@ -36,8 +38,9 @@ export class Layers {
   constructor(
     private readonly run: Run,
     private readonly store: Store,
-    private readonly model: ModelSpec | null = null,
-    private readonly broken: Broken | null = null,
+    private readonly buffers: Buffers,
+    private readonly model: ModelSpec | null,
+    private readonly broken: Broken | null,
   ) {
     const { layers, labels, loops } = run.spec;
     this.typeset = typesetter(run.spec);
@@ -110,7 +113,7 @@ export class Layers {
     const button = this.button(String(l + 1), layer.name, () => run.stepsWith(this.store.now.layer)[l]!);
     const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
     const called = `layer ${l + 1}`;
-    const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read(called, scores, run.weights[l] ?? "");
+    const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read(called, scores, () => run.weights[l] ?? textOf(layerListing(...weightsOf(run.spec, this.buffers), l + 1)));
     const equations = this.equations(l);
     const source = run.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
     const card = el(
@@ -285,8 +288,9 @@ export function stepNamed(run: Run, step: number): string {
 }
 
 /** Weights that are only read: the button that opens them, and they. */
-function read(called: string, scores: Node[], listing: string): { button: HTMLButtonElement; element: HTMLElement } {
-  const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+function read(called: string, scores: Node[], listing: () => string): { button: HTMLButtonElement; element: HTMLElement } {
+  const text = el("pre", { tabindex: 0 });
+  const element = el("div", { class: "weights", hidden: true }, ...scores, text);
   const button = el("button", {
     type: "button",
     class: "small",
@@ -294,6 +298,7 @@ function read(called: string, scores: Node[], listing: string): { button: HTMLBu
     "aria-label": `the weights of ${called}`,
     click: () => {
       element.hidden = !element.hidden;
+      text.textContent ||= listing();
       set(button, { "aria-expanded": String(!element.hidden) });
     },
   }, "weights");

@@ -108,7 +108,7 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
   const tape = bits ? new BitsPanel(bits, store) : new Tape(run, machine, history, description);
   const rules = description && new RulesPanel(description, store);
   const strip = new Strip(run, store, circuit, description, [...(box.tokens?.before ?? []), ...(box.tokens?.after ?? [])]);
-  const layers = new Layers(run, store, data.model, broken);
+  const layers = new Layers(run, store, buffers, data.model, broken);
   broken?.watches(...layers.weights.map((card) => () => card.draw()));
   const stream = new Stream(run, store);
   const table = new Table(run, store, history, signal);

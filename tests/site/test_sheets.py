@@ -52,6 +52,8 @@ def test_a_sheet_has_every_exercise_and_solutions_where_it_should(name: str, she
     solved = name == "exercise-sheet-solved"
     assert (text.count("\n\\solution\n"), text.count("\n\\prediction\n")) == ((10, 0) if solved else (0, 10))
     assert "notebook" not in text
+    assert "<!-- state " in PAGE
+    assert "in any layer there" not in text, "on paper there is no page to open"
     for said in ONLY_SOLVED:
         assert (said in text.replace("\n", " ")) == solved
 
@@ -94,6 +96,7 @@ def test_the_page_prints_on_a4_and_needs_no_network(name: str, site: Path, chrom
     page.goto((site / "lecture" / f"{name}.html").as_uri())
     text = words(page.content())
     assert [heading.inner_text() for heading in page.query_selector_all("h2")] == TITLES
+    assert "On screen:" not in text
     assert all((said in text) == (name == "exercise-sheet-solved") for said in ONLY_SOLVED)
     printed = page.pdf(prefer_css_page_size=True)
     shapes = {(int(w), int(h)) for w, h in re.findall(rb"/MediaBox\s*\[0 0 (\d+)[\d.]* (\d+)[\d.]*\]", printed)}

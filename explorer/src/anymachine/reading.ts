@@ -8,7 +8,12 @@ import type { Loaded } from "./draft";
 export const FILE = "machine.yaml";
 const NAME = "machine";
 
-/** Read a machine. Throws `SpecError` with every error. */
-export function read(text: string, file = FILE, name = NAME): Loaded {
-  return !document.looksLike(text) && bbchallenge.looksLike(text) ? bbchallenge.read(text, file, name) : document.read(text, file, name);
+/** Read a machine; name: what it is called if it does not say so, by default as the command line does: bbchallenge text by itself.
+ *
+ * Throws `SpecError` with every error.
+ */
+export function read(text: string, file = FILE, name?: string): Loaded {
+  const trimmed = text.trim();
+  const called = name ?? (bbchallenge.isArgument(trimmed) ? trimmed : NAME);
+  return !document.looksLike(text) && bbchallenge.looksLike(text) ? bbchallenge.read(text, file, called) : document.read(text, file, called);
 }

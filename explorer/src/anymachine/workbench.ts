@@ -51,6 +51,8 @@ export class Workbench {
   private timer = 0;
   /** Whether the input was typed, so that another text does not change it. */
   private typed = false;
+  /** The input alphabet of the machine that was read last. */
+  private alphabet: string | null = null;
 
   constructor(
     private readonly data: AnyMachineData,
@@ -126,7 +128,7 @@ export class Workbench {
   /** Show a text, with an input; null: its own. */
   private open(text: string, input: string | null): void {
     this.editor.show(text);
-    this.typed = input !== null;
+    [this.typed, this.alphabet] = [input !== null, null];
     if (input !== null) this.input.value = input;
     this.check();
   }
@@ -177,7 +179,10 @@ export class Workbench {
   private describe({ machine, placed: { names, canonical: tokens, description, rules } }: Ready): void {
     const box = this.box(machine);
     this.hint.textContent = hint(box);
-    if (!this.typed) this.input.value = box.word;
+    const over = [...this.input.value].every((sign) => machine.inputAlphabet.includes(sign));
+    const alphabet = machine.inputAlphabet.join();
+    if (!this.typed || (this.alphabet !== null && alphabet !== this.alphabet && !over)) this.input.value = box.word; // what was typed was for another machine
+    this.alphabet = alphabet;
     this.words.replaceChildren(...box.examples.map((word) => el("option", { value: word })));
     const own = canonical(this.data.class);
     const used = new Set([...machine.states, ...machine.tapeAlphabet]);

@@ -1,7 +1,7 @@
 // The weights of a page, some of them changed: what is changed, in which words, and what is done with it.
 
 import { type Buffers, type PageData, textAt } from "../data";
-import { type About, aboutOf, type Decoder, type DecoderSpec } from "../live/decoder";
+import type { About, Decoder, DecoderSpec } from "../live/decoder";
 import { Rerun } from "../live/rerun";
 import { weightsOf } from "../live/worker";
 import { changesInAddress, keepInAddress } from "./address";
@@ -36,8 +36,7 @@ export class Broken {
     private readonly address: boolean,
   ) {
     this.spec = spec.decoder as DecoderSpec;
-    this.right = weightsOf(spec, buffers);
-    this.about = aboutOf(spec.decoder, buffers);
+    [this.right, this.about] = weightsOf(spec, buffers);
     this.current = this.listed = this.right;
   }
 

@@ -158,8 +158,7 @@ export function decoderOf(spec: DecoderSpec, buffers: Buffers): Decoder {
 }
 
 /** What a weight file says of the weights of a page beside the matrices. */
-export function aboutOf(spec: DecoderSpec | { none: string }, buffers: Buffers): About {
-  if (spec.none !== undefined) throw new Error(spec.none);
+export function aboutOf(spec: DecoderSpec, buffers: Buffers): About {
   return JSON.parse(textAt(buffers, spec.about)) as About;
 }
 

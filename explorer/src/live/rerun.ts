@@ -4,7 +4,7 @@ import type { Broken } from "../broken/broken";
 import type { Buffers, PageData } from "../data";
 import { Circuit } from "../circuit";
 import { count, uncompared } from "../words";
-import { type About, aboutOf, type Decoder } from "./decoder";
+import type { About, Decoder } from "./decoder";
 import { shelved } from "./document";
 import type { Gates } from "./truth/circuit";
 import { type Order, ordered, type Running, weightsOf } from "./worker";
@@ -39,7 +39,10 @@ export class Rerun {
   /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
   begin(word: string[], text: string | null, maxSteps: number | null, progress: (done: number) => void): { finished: Promise<Again>; stop(): void } {
     const { data, buffers } = this;
-    this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+    this.weights ??= data.runs.map((spec) => {
+      const [decoder, about] = weightsOf(spec, buffers);
+      return { decoder, about };
+    });
     const begun = performance.now();
     const order = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
     const running: Running = ordered(order, this.worker(), progress);

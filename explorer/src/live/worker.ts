@@ -1,6 +1,6 @@
 // A run in a worker of its own, which can be stopped: the same script as the page's, told what to do by a message.
 
-import { type About, decoderOf, type Decoder } from "./decoder";
+import { type About, aboutOf, decoderOf, type Decoder } from "./decoder";
 import type { Buffers, Heading, Numbers, RunSpec } from "../data";
 import { documented, Shelf } from "./document";
 import { Refused } from "./refusals";
@@ -89,8 +89,8 @@ export function ordered(order: Order, worker: Worker, progress: (done: number) =
   return { finished, stop };
 }
 
-/** The weights of a run of the page, which can run them. */
-export function weightsOf({ decoder }: RunSpec, buffers: Buffers): Decoder {
+/** The weights of a run of the page, which has them, and what is said of them. */
+export function weightsOf({ decoder }: RunSpec, buffers: Buffers): [Decoder, About] {
   if (decoder.none !== undefined) throw new Error(decoder.none);
-  return decoderOf(decoder, buffers);
+  return [decoderOf(decoder, buffers), aboutOf(decoder, buffers)];
 }

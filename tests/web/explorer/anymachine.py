@@ -60,7 +60,7 @@ async ({ data, columns, cases }) => {
 PLACED = """
 async ({ texts, size }) => texts.map((text) => {
   try {
-    return anymachine.placed(anymachine.read(text).machine, size).canonical.join(" ");
+    return anymachine.placed(anymachine.read(text, "machine.yaml", "machine").machine, size).canonical.join(" ");
   } catch (error) {
     if (error.name !== "Refused") throw error;
     return error.message;

@@ -27,6 +27,7 @@ PAGES: dict[str, Callable[[], Explorer]] = {
     "RASP": lambda: tm2tfr.explore("histogram", "§aab"),
     "loop": lambda: tm2tfr.explore("looped-parity", "0110"),
     "formula": lambda: tm2tfr.explore("since-b", "abacb"),
+    "program": lambda: tm2tfr.explore("dyck-2-by-depth", "([()])]"),
     "automaton": lambda: tm2tfr.explore("mod-3", "110"),
     "weights alone": lambda: tm2tfr.explore(labeller(), "abba"),
     "two runs": lambda: tm2tfr.explore("left-edge", "11", compare="chapter"),
@@ -35,10 +36,12 @@ PAGES: dict[str, Callable[[], Explorer]] = {
 
 @pytest.mark.parametrize("subject", PAGES)
 def test_the_explorers_page(opened: Open, subject: str) -> None:
-    """In light colours, with all weights open; then all that can differ in dark ones: what can be read."""
+    """In light colours, with all weights open, and softmax; then all that can differ in dark ones: what can be read."""
     page = opened(PAGES[subject]())
     for button in page.get_by_role("button", name="the weights of layer").all():
         button.click()
+    for softmax in page.locator(".soft-panel summary").all():
+        softmax.click()
     assert browser.violations(page) == []
     page.emulate_media(color_scheme="dark")
     assert browser.violations(page, rules=["color-contrast"]) == []

@@ -59,6 +59,15 @@ def test_a_number_is_clicked_changed_and_run(opened: Open, palindromes: Explorer
     assert "set=" not in page.url
 
 
+def test_a_page_of_two_runs_shows_the_weights_of_each(opened: Open) -> None:
+    page = opened(tm2tfr.explore("left-edge", "11", compare="chapter"))
+    for n, boundary in enumerate(("repaired", "chapter")):
+        page.get_by_label("the weights of layer 6").nth(n).click()
+        shown = page.locator("[data-layer='6'] pre").nth(n).inner_text()
+        assert shown.strip() == tm2tfr.listing(tm2tfr.compile("left-edge", left_boundary=boundary), "6").strip()
+    assert page.get_by_role("button", name="break a weight …").count() == 0
+
+
 def test_the_address_opens_a_broken_run(opened: Open, palindromes: Explorer) -> None:
     page = opened(palindromes, "#set=layers.4.heads.0.query[h,1]=-1&set=unembedding_bias[ACC]=0.5")
     page.locator(".notice").wait_for()

@@ -68,3 +68,21 @@ def test_what_is_wrong_is_found_there_too(window: Firefox, tmp_path: Path) -> No
     said = run(window, tm2tfr.explore(decoder, ""), "11", tmp_path / "run.html")
     assert said.endswith("42 cells compared with the simulator, and it differs at position 5.")
     assert window.text("main .notice").startswith("✗ This run goes wrong at position 5: h should be 1 but is 0.")
+
+
+def test_the_page_in_which_any_machine_runs(window: Firefox, tmp_path: Path) -> None:
+    subject = tm2tfr.Subject.of("palindromes", options={"universal": (8, 4)})
+    tm2tfr.explore(subject, "abba", standalone=True).save(tmp_path / "any.html")
+    window.open(tmp_path / "any.html")
+    assert window.text(".said-live").endswith("399 cells compared with the simulator, all agree.")
+    window.write("#machine", "1RB1LB_1LA1RZ")
+    window.until("return document.querySelector('#live-input').value === ''")
+    window.value("document.querySelector('.workbench .go').click()")
+    window.until("return location.hash.startsWith('#source=')")
+    assert window.text(".verdict") == "✓ halts after T = 7"
+    address = str(window.value("return location.hash"))
+    window.open(tmp_path / "any.html", address)
+    assert window.value("return document.querySelector('#machine').value") == "1RB1LB_1LA1RZ"
+    assert window.text(".verdict") == "✓ halts after T = 7"
+    window.write("#machine", "1RB1LB_1LA1R")
+    window.until("return document.querySelector('.problems').innerText.includes('the document is text')")

@@ -121,6 +121,9 @@ def test_pointing_at_a_row_lights_its_arcs(opened: Open) -> None:
     assert (arc.get_attribute("data-from"), arc.get_attribute("data-to")) == ("0", "4")
     assert page.locator(".arc.lit").count() == 1
     assert page.locator(".flow-line.of-value").count() == 1
+    place = "mark => Number(mark.getAttribute('x')) / Number(mark.getAttribute('width'))"
+    assert page.locator(".flow-mark.of-value").evaluate_all(f"marks => marks.map({place})") == [4]
+    assert page.locator(".flow-said").inner_text() == "reverse at 0 = tokens at 4 = b"
     page.locator(".matrix.attention .row-frame[data-row='3']").click()
     settled(page)
     assert browser.position(page) == 3

@@ -212,7 +212,7 @@ def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -
         "result": trace.result.own.get("result", "") if trace.result else "",
         "bos": decoder.bos is not None,
         "boundary": provenance.option(decoder.provenance, "left_boundary") or "",
-        "input": "".join(map(show, trace.input)),
+        "input": "".join(show(sign) if sign in decoder.numbers else visible(sign) for sign in trace.input),
         "labels": trace.labels,
         "prompt": len(trace.rows) if trace.labels else trace.lead + len(trace.input),
         "lead": trace.lead,

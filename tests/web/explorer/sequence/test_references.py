@@ -78,7 +78,7 @@ def rasp_said(sops: Sequence[Any], word: Any) -> str:
         stages = evaluate_rasp(sops, word)
     except UndefinedError as error:
         return str(error)
-    nodes = sorted((*stages.values, *stages.matrices, *stages.passes), key=lambda node: node.number)
+    nodes: list[Any] = sorted((*stages.values, *stages.matrices, *stages.passes), key=lambda node: node.number)
     lines = []
     for node in nodes:
         if node in stages.values:
@@ -94,7 +94,7 @@ def of_logic(number: int) -> Iterator[ReferenceCase]:
     for seed, program in enumerate(random_formulas(number)):
         spec = logic_data.evaluated_data(program)
         for word in random_words(program.alphabet, seed, 4):
-            found = evaluate_logic(program, word)
+            found = evaluate_logic(program, map(str, word))
             yield ReferenceCase(spec, [*map(str, word)], "\n".join(" ".join(map(shown, found[n])) for n in program.nodes))
 
 

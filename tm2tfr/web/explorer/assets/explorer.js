@@ -619,64 +619,6 @@ var explorer = (() => {
     };
   }
 
-  // src/live/decoder.ts
-  function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions: positions2, outputs } = spec;
-    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
-    let matrix = 0;
-    let entry2 = 0;
-    const next = (height, across) => {
-      const end2 = entry2 + counts[matrix++];
-      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
-      entry2 = end2;
-      return found;
-    };
-    const answers2 = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
-    const tokens = next(width, vocabulary.length);
-    const place = next(width, features.length);
-    const table2 = positions2 === null ? null : next(width, positions2);
-    const unembedding = next(answers2, width);
-    const unembeddingBias = next(answers2, 1);
-    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
-    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
-    const last = norm(spec.norm);
-    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
-      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
-        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
-      });
-      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
-      return { name, heads: own, feedForward, ...norms[n] };
-    });
-    const loops = spec.loops.map(({ first, last: last2, times: times4, until }) => ({ first, last: last2, times: times4, until: until ? next(1, width) : null }));
-    const names = namesOf(aboutOf(spec, buffers));
-    const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
-  }
-  function aboutOf(spec, buffers) {
-    if (spec.none !== void 0) throw new Error(spec.none);
-    return JSON.parse(textAt(buffers, spec.about));
-  }
-  function namesOf({ layout, layers }) {
-    return {
-      directions: layout.flatMap(({ name, labels }) => labels?.map((label2) => `${name}[${label2}]`) ?? [name]),
-      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
-    };
-  }
-  function answered({ outputs, vocabulary }) {
-    if (!outputs.length) return vocabulary;
-    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label2) => `${name}[${label2}]`));
-  }
-  function sums(steps, start2, end2) {
-    const found = new Int32Array(end2 - start2);
-    let sum2 = 0;
-    for (let n = start2; n < end2; n++) {
-      sum2 += steps[n];
-      found[n - start2] = sum2;
-    }
-    return found;
-  }
-
   // src/circuit.ts
   var Circuit = class {
     constructor(spec, buffers) {
@@ -1773,6 +1715,63 @@ var explorer = (() => {
     return kept.length ? { others: Object.fromEntries(kept) } : {};
   }
 
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions: positions2, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry2 = 0;
+    const next = (height, across) => {
+      const end2 = entry2 + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
+      entry2 = end2;
+      return found;
+    };
+    const answers2 = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions2 === null ? null : next(width, positions2);
+    const unembedding = next(answers2, width);
+    const unembeddingBias = next(answers2, 1);
+    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
+    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
+    const last = norm(spec.norm);
+    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
+      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
+      });
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last2, times: times4, until }) => ({ first, last: last2, times: times4, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name, labels }) => labels?.map((label2) => `${name}[${label2}]`) ?? [name]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label2) => `${name}[${label2}]`));
+  }
+  function sums(steps, start2, end2) {
+    const found = new Int32Array(end2 - start2);
+    let sum2 = 0;
+    for (let n = start2; n < end2; n++) {
+      sum2 += steps[n];
+      found[n - start2] = sum2;
+    }
+    return found;
+  }
+
   // src/live/norm.ts
   var LayerNorm = class {
     /** where: what the norm is called in refusals. */
@@ -2832,7 +2831,7 @@ var explorer = (() => {
   }
   function weightsOf({ decoder }, buffers) {
     if (decoder.none !== void 0) throw new Error(decoder.none);
-    return decoderOf(decoder, buffers);
+    return [decoderOf(decoder, buffers), aboutOf(decoder, buffers)];
   }
 
   // src/live/rerun.ts
@@ -2860,7 +2859,10 @@ var explorer = (() => {
     /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
-      this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+      this.weights ??= data.runs.map((spec) => {
+        const [decoder, about] = weightsOf(spec, buffers);
+        return { decoder, about };
+      });
       const begun = performance.now();
       const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
       const running = ordered(order2, this.worker(), progress);
@@ -3238,8 +3240,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.buffers = buffers;
       this.address = address;
       this.spec = spec.decoder;
-      this.right = weightsOf(spec, buffers);
-      this.about = aboutOf(spec.decoder, buffers);
+      [this.right, this.about] = weightsOf(spec, buffers);
       this.current = this.listed = this.right;
     }
     name;
@@ -4986,9 +4987,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   var MOST_NAMED2 = 12;
   var MOST_CHARACTERS = 26;
   var Layers = class {
-    constructor(run2, store, model = null, broken = null) {
+    constructor(run2, store, buffers, model, broken) {
       this.run = run2;
       this.store = store;
+      this.buffers = buffers;
       this.model = model;
       this.broken = broken;
       const { layers, labels, loops } = run2.spec;
@@ -5013,6 +5015,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     run;
     store;
+    buffers;
     model;
     broken;
     element;
@@ -5069,7 +5072,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const button = this.button(String(l + 1), layer.name, () => run2.stepsWith(this.store.now.layer)[l]);
       const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
       const called = `layer ${l + 1}`;
-      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, () => run2.weights[l] ?? textOf(layerListing(...weightsOf(run2.spec, this.buffers), l + 1)));
       const equations = this.equations(l);
       const source = run2.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
       const card = el(
@@ -5215,7 +5218,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
   }
   function read3(called, scores, listing) {
-    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const text = el("pre", { tabindex: 0 });
+    const element = el("div", { class: "weights", hidden: true }, ...scores, text);
     const button = el("button", {
       type: "button",
       class: "small",
@@ -5223,6 +5227,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       "aria-label": `the weights of ${called}`,
       click: () => {
         element.hidden = !element.hidden;
+        text.textContent ||= listing();
         set(button, { "aria-expanded": String(!element.hidden) });
       }
     }, "weights");
@@ -7386,7 +7391,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const tape = bits3 ? new BitsPanel(bits3, store) : new Tape(run2, machine, history2, description);
     const rules = description && new RulesPanel(description, store);
     const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
-    const layers = new Layers(run2, store, data.model, broken);
+    const layers = new Layers(run2, store, buffers, data.model, broken);
     broken?.watches(...layers.weights.map((card) => () => card.draw()));
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history2, signal);

@@ -5,11 +5,11 @@
   var Refused = class extends Error {
     name = "Refused";
   };
-  function counted(number2, noun) {
-    return `${thousands(number2)} ${noun}${number2 === 1 ? "" : "s"}`;
+  function counted(number3, noun) {
+    return `${thousands(number3)} ${noun}${number3 === 1 ? "" : "s"}`;
   }
-  function thousands(number2) {
-    return number2.toLocaleString("en-US");
+  function thousands(number3) {
+    return number3.toLocaleString("en-US");
   }
   function quoted(text) {
     const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
@@ -64,11 +64,11 @@
   // src/controls.ts
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  function leavesFocus(root, signal) {
+  function leavesFocus(root2, signal) {
     const prevent = (event) => {
       if (event.target.closest("button")) event.preventDefault();
     };
-    root.addEventListener("mousedown", prevent, signal ? { signal } : {});
+    root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
   }
 
   // src/live/attention.ts
@@ -138,8 +138,8 @@
     }
     /** A cell as the table writes it. */
     cell(column2, i) {
-      const { number: number2, signed } = this.columns.get(column2).heading;
-      if (!number2) return this.text(column2, i) ?? "⊥";
+      const { number: number3, signed } = this.columns.get(column2).heading;
+      if (!number3) return this.text(column2, i) ?? "⊥";
       const value = this.number(column2, i);
       return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
     }
@@ -260,10 +260,10 @@
       for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
         const column2 = this.stages[s].get(n);
         if (!column2) continue;
-        const number2 = column2.values[i];
-        if (!subspace.labels) return { number: number2, coordinates: [number2] };
-        const coordinates = column2.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number2 ? 1 : 0);
-        return { number: number2, coordinates };
+        const number3 = column2.values[i];
+        if (!subspace.labels) return { number: number3, coordinates: [number3] };
+        const coordinates = column2.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
+        return { number: number3, coordinates };
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
     }
@@ -304,14 +304,14 @@
   // src/history.ts
   var MARGIN = 3;
   var History = class {
-    constructor(run, blank) {
-      this.run = run;
+    constructor(run2, blank) {
+      this.run = run2;
       this.blank = blank;
-      const { rows, spec } = run;
+      const { rows, spec } = run2;
       const word = spec.prompt - spec.lead;
       for (let n = 0; n < word; n++) this.write(n, -1, rows.fed(spec.lead + n));
       let [lowest, highest] = [0, Math.max(0, word - 1)];
-      for (let n = 0; n < run.count; n++) {
+      for (let n = 0; n < run2.count; n++) {
         const cell = this.written(n);
         if (cell !== null) this.write(cell, n, rows.text("b", n));
         const h = rows.number("h", n);
@@ -352,13 +352,13 @@
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
     stretches(window2) {
-      const { run, lowest, highest, blank } = this;
+      const { run: run2, lowest, highest, blank } = this;
       const size = Math.min(window2, highest - lowest + 1);
       const margin = Math.min(MARGIN, size - 1 >> 1);
-      const firsts = new Float64Array(run.count);
+      const firsts = new Float64Array(run2.count);
       let first = lowest;
-      for (let n = run.spec.prompt + 1; n < run.count; n++) {
-        const h = run.rows.number("h", n);
+      for (let n = run2.spec.prompt + 1; n < run2.count; n++) {
+        const h = run2.rows.number("h", n);
         if (Number.isInteger(h)) {
           first = Math.min(Math.max(first, h + margin + 1 - size), h - margin);
           first = Math.max(lowest, Math.min(first, highest + 1 - size));
@@ -366,8 +366,8 @@
         firsts[n] = first;
       }
       return (i) => {
-        if (!run.generated(i)) return null;
-        const [from, h] = [firsts[i], run.rows.number("h", i)];
+        if (!run2.generated(i)) return null;
+        const [from, h] = [firsts[i], run2.rows.number("h", i)];
         const cells = Array.from({ length: size }, (_, k) => this.symbol(from + k, i) ?? blank);
         return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
@@ -381,9 +381,60 @@
   };
 
   // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry = 0;
+    const next = (height, across) => {
+      const end2 = entry + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry, end2), columns: sums(columns, entry, end2), values: Float64Array.from(values.subarray(entry, end2)) };
+      entry = end2;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum, { labels }) => sum + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table = positions === null ? null : next(width, positions);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
+    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
+    const last = norm(spec.norm);
+    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
+      const own = heads.map(({ name: name2, mask, keys, values: values2 }) => {
+        const [query, key, value] = [next(keys, width), next(keys, width), next(values2, width)];
+        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
+      });
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last2, times: times3, until }) => ({ first, last: last2, times: times3, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name, labels }) => labels?.map((label) => `${name}[${label}]`) ?? [name]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
+  }
   function answered({ outputs, vocabulary }) {
     if (!outputs.length) return vocabulary;
     return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label) => `${name}[${label}]`));
+  }
+  function sums(steps, start2, end2) {
+    const found = new Int32Array(end2 - start2);
+    let sum = 0;
+    for (let n = start2; n < end2; n++) {
+      sum += steps[n];
+      found[n - start2] = sum;
+    }
+    return found;
   }
 
   // src/live/python.ts
@@ -396,13 +447,13 @@
     return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
   }
   function pointed(text, most, short = false) {
-    const [mantissa, power] = text.split("e");
-    const exponent = Number(power);
+    const [mantissa, power2] = text.split("e");
+    const exponent = Number(power2);
     const sign = mantissa.startsWith("-") ? "-" : "";
     let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
     if (exponent < -4 || exponent >= most) {
-      const fraction = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
     }
     if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
     digits2 = digits2.padEnd(exponent + 1, "0");
@@ -447,13 +498,13 @@
   }
   var vectorOf = (path, matrix) => new Map(weightsOf(path, matrix).map((weight) => [weight.row, weight]));
   var sourced = (text, source) => [text, source && `[${source}]`].filter(Boolean).join(" ");
-  function layerListing(decoder, about, number2) {
-    const layer = decoder.layers[number2 - 1];
-    const { name, meaning, source, heads, feed_forward: said } = about.layers[number2 - 1];
+  function layerListing(decoder, about, number3) {
+    const layer = decoder.layers[number3 - 1];
+    const { name, meaning, source, heads, feed_forward: said } = about.layers[number3 - 1];
     const { directions } = decoder.names;
-    const path = `layers.${number2}`;
+    const path = `layers.${number3}`;
     const told = sourced(meaning, source);
-    const lines = [[plain(name ? `layer ${number2}: ${name}` : `layer ${number2}`)]];
+    const lines = [[plain(name ? `layer ${number3}: ${name}` : `layer ${number3}`)]];
     if (told) lines.push([plain(`  ${told}`)]);
     lines.push(...normed(decoder, layer.attentionNorm, "attention", `${path}.attention_norm`, "  "));
     layer.heads.forEach((head, k) => {
@@ -513,6 +564,10 @@
     const lines = [...normed(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
     grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
     return lines;
+  }
+  function textOf(lines) {
+    return lines.map((line) => `${line.map(({ before, text }) => (before ?? "") + text).join("")}
+`).join("");
   }
 
   // src/broken/weights.ts
@@ -608,10 +663,10 @@
   // src/broken/card.ts
   var WeightsCard = class {
     /** number: 0 is the embedding, one more than the last layer the unembedding; called: what it is called; before: what stands above the listing. */
-    constructor(broken, number2, called, before) {
+    constructor(broken, number3, called, before) {
       this.broken = broken;
-      this.number = number2;
-      const id = `weight-${number2}`;
+      this.number = number3;
+      const id = `weight-${number3}`;
       this.field = el("input", { type: "text", class: "mono", id, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": `${id}-hint ${id}-error`, placeholder: this.example() });
       this.run = el("button", { type: "button", class: "small go", id: `${id}-run`, click: () => broken.start() }, "Run");
       this.error = el("p", { class: "weight-error", role: "alert", id: `${id}-error` });
@@ -629,8 +684,8 @@
       );
       set(this.listing, { "aria-label": `the weights of ${called}` });
       this.element = el("div", { class: "weights", hidden: true }, ...before, form2, this.listing);
-      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number2)) }, "weights");
-      if (broken.open.has(number2)) this.toggle(true);
+      this.button = el("button", { type: "button", class: "small", "aria-expanded": "false", "aria-label": `the weights of ${called}`, click: () => this.toggle(!broken.open.has(number3)) }, "weights");
+      if (broken.open.has(number3)) this.toggle(true);
     }
     broken;
     number;
@@ -677,7 +732,7 @@
       const { broken } = this;
       const place = placeText(broken.right, weight, this.number);
       const change = broken.changeOf(weight);
-      const term = (shown, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown);
+      const term = (shown2, value) => el("button", { type: "button", class: "term", tabindex: -1, "data-place": place, "data-value": weightText(value), title: `${place} = ${weightText(value)}: click to change it` }, shown2);
       if (!change) return [before ?? "", term(text, weight.value)];
       const old = broken.old(weight);
       return [
@@ -732,6 +787,253 @@
     }
   };
 
+  // src/live/truth/atoms.ts
+  var Fraction = class {
+    over;
+    under;
+    constructor(over, under = 1n) {
+      const common = under === 1n ? 1n : gcd(over < 0n ? -over : over, under < 0n ? -under : under) * (under < 0n ? -1n : 1n);
+      [this.over, this.under] = [over / common, under / common];
+    }
+  };
+  var ValueRefused = class extends Error {
+    name = "ValueRefused";
+  };
+  var MOST_BITS = 1 << 16;
+  var MOST_LETTERS = 1 << 20;
+  function gcd(a, b) {
+    while (b) [a, b] = [b, a % b];
+    return a || 1n;
+  }
+  function shownAtom(value) {
+    if (typeof value === "string") return value;
+    if (typeof value === "boolean") return value ? "T" : "F";
+    if (typeof value === "bigint") return String(value);
+    return value.under === 1n ? String(value.over) : `${value.over}/${value.under}`;
+  }
+  function shown(value) {
+    if (typeof value === "string") return `"${value}"`;
+    if (typeof value === "boolean") return value ? "True" : "False";
+    if (typeof value === "bigint") return String(value);
+    if (value.under === 1n) return `${value.over}.0`;
+    let [digits2, rest] = [0, value.under];
+    while ([0n, 2n, 4n, 5n, 6n, 8n].includes(rest % 10n) && rest > 1n && digits2 < 60) {
+      rest /= gcd(rest, 10n);
+      digits2++;
+    }
+    if (rest !== 1n) return shownAtom(value);
+    const size = value.over < 0n ? -value.over : value.over;
+    const decimal = String(size * 10n ** BigInt(digits2) / value.under).padStart(digits2 + 1, "0");
+    return `${value.over < 0n ? "-" : ""}${decimal.slice(0, -digits2)}.${decimal.slice(-digits2)}`;
+  }
+  function kind(value) {
+    if (typeof value === "string") return "text";
+    if (typeof value === "boolean") return "truth value";
+    return typeof value === "bigint" ? "whole number" : "float";
+  }
+  function refused(word, ...values) {
+    return new ValueRefused(`'${word}' cannot be applied to ${values.map((v) => `the ${kind(v)} ${shown(v)}`).join(" and ")}`);
+  }
+  function whole(value) {
+    return typeof value === "boolean" ? BigInt(value) : value;
+  }
+  function fraction(value) {
+    return value instanceof Fraction ? value : new Fraction(whole(value));
+  }
+  function exactly(a, b, wholes, fractions) {
+    if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
+    return wholes(whole(a), whole(b));
+  }
+  function two(sign, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign, a, b);
+    return [a, b];
+  }
+  function floored(a, b) {
+    const quotient = a / b;
+    return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient;
+  }
+  function floorOf(a, b) {
+    return floored(a.over * b.under, a.under * b.over);
+  }
+  function isZero(value) {
+    return value instanceof Fraction ? value.over === 0n : !value;
+  }
+  function bits(number3) {
+    const size = number3 < 0n ? -number3 : number3;
+    return size ? size.toString(2).length : 0;
+  }
+  function bounded(value) {
+    const { over, under } = fraction(value);
+    if (bits(over) + bits(under) > MOST_BITS) throw tooManyDigits();
+    return value;
+  }
+  function tooManyDigits() {
+    return new ValueRefused(`the number has more than ${thousands(MOST_BITS)} binary digits`);
+  }
+  function tooLong() {
+    return new ValueRefused(`the text has more than ${thousands(MOST_LETTERS)} characters`);
+  }
+  function letters(text) {
+    let count2 = 0;
+    for (const _ of text) count2++;
+    return count2;
+  }
+  function plus(a, b) {
+    return exactly(a, b, (x, y) => x + y, (x, y) => new Fraction(x.over * y.under + y.over * x.under, x.under * y.under));
+  }
+  function times(a, b) {
+    return exactly(a, b, (x, y) => x * y, (x, y) => new Fraction(x.over * y.over, x.under * y.under));
+  }
+  function negated(a) {
+    return a instanceof Fraction ? new Fraction(-a.over, a.under) : -whole(a);
+  }
+  function power(a, b) {
+    const [base, exponent] = two("^", a, b).map(fraction);
+    if (base.over === 0n && exponent.over < 0n) throw new ValueRefused("division by zero: a power of 0 with a negative exponent");
+    const size = Math.max(bits(base.over), bits(base.under));
+    if (size > 1 && BigInt(size) * absolute(exponent.over) > BigInt(MOST_BITS) * exponent.under) throw tooManyDigits();
+    if (exponent.under === 1n) {
+      const made = raised(base, exponent.over);
+      return a instanceof Fraction || b instanceof Fraction || exponent.over < 0n ? made : made.over;
+    }
+    if (base.over < 0n) throw new ValueRefused(`${shown(a)} ^ ${shown(b)} is not a real number`);
+    const [over, under] = [root(base.over, exponent.under), root(base.under, exponent.under)];
+    if (over === null || under === null) throw new ValueRefused(`${shown(a)} ^ ${shown(b)} is irrational, and values are exact`);
+    return raised(new Fraction(over, under || 1n), exponent.over);
+  }
+  function raised({ over, under }, exponent) {
+    if (exponent >= 0n) return new Fraction(rise(over, exponent), rise(under, exponent));
+    return new Fraction(rise(under, -exponent), rise(over, -exponent));
+  }
+  function rise(base, exponent) {
+    if (base === 0n || base === 1n) return exponent === 0n ? 1n : base;
+    return base === -1n ? exponent % 2n ? -1n : 1n : base ** exponent;
+  }
+  function absolute(number3) {
+    return number3 < 0n ? -number3 : number3;
+  }
+  function root(number3, degree) {
+    if (number3 < 2n) return number3;
+    if (degree >= BigInt(bits(number3))) return null;
+    let [low, high] = [0n, 1n << BigInt(bits(number3)) / degree + 1n];
+    while (low < high) {
+      const middle = (low + high) / 2n;
+      if (middle ** degree < number3) low = middle + 1n;
+      else high = middle;
+    }
+    return low ** degree === number3 ? low : null;
+  }
+  function rounded(a) {
+    if (!(a instanceof Fraction)) return whole(a);
+    const below = floored(a.over, a.under);
+    const twice = 2n * (a.over - below * a.under);
+    if (twice === a.under) return below % 2n === 0n ? below : below + 1n;
+    return twice < a.under ? below : below + 1n;
+  }
+  function equal(a, b) {
+    if (typeof a === "string" || typeof b === "string") return a === b;
+    const [x, y] = [fraction(a), fraction(b)];
+    return x.over === y.over && x.under === y.under;
+  }
+  function order(a, b) {
+    if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
+    const [x, y] = [fraction(a), fraction(b)];
+    const difference = x.over * y.under - y.over * x.under;
+    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+  }
+  function byCodePoint(a, b) {
+    const [x, y] = [[...a], [...b]];
+    for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
+    return x.length - y.length;
+  }
+  function compare(sign, holds) {
+    return (a, b) => {
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign, a, b);
+      return holds(order(a, b));
+    };
+  }
+  function truthy(value) {
+    return typeof value === "string" ? value !== "" : !isZero(value);
+  }
+  function number(word, of) {
+    return (a) => {
+      if (typeof a === "string") throw refused(word, a);
+      return of(a);
+    };
+  }
+  var UNARY = {
+    not: (a) => !truthy(a),
+    neg: number("-", negated),
+    pos: number("+", (a) => a instanceof Fraction ? a : whole(a)),
+    round: number("round", rounded),
+    indicator: (a) => truthy(a) ? 1n : 0n
+  };
+  var BINARY = {
+    "+": (a, b) => {
+      if (typeof a === "string" && typeof b === "string") {
+        if (letters(a) + letters(b) > MOST_LETTERS) throw tooLong();
+        return a + b;
+      }
+      return plus(...two("+", a, b));
+    },
+    "-": (a, b) => {
+      const [x, y] = two("-", a, b);
+      return plus(x, negated(y));
+    },
+    "*": (a, b) => {
+      const [text, count2] = typeof a === "string" ? [a, b] : [b, a];
+      if (typeof text !== "string") return bounded(times(...two("*", a, b)));
+      if (typeof count2 === "string" || count2 instanceof Fraction) throw refused("*", a, b);
+      const many = whole(count2) < 0n ? 0n : whole(count2);
+      if (BigInt(letters(text)) * many > BigInt(MOST_LETTERS)) throw tooLong();
+      return text ? text.repeat(Number(many)) : "";
+    },
+    "/": (a, b) => {
+      const [x, y] = two("/", a, b).map(fraction);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return new Fraction(x.over * y.under, x.under * y.over);
+    },
+    "//": (a, b) => {
+      const [x, y] = two("//", a, b);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return exactly(x, y, floored, (p, q) => new Fraction(floorOf(p, q)));
+    },
+    "%": (a, b) => {
+      const [x, y] = two("%", a, b);
+      if (isZero(y)) throw new ValueRefused("remainder of a division by zero");
+      return exactly(
+        x,
+        y,
+        (p, q) => p - q * floored(p, q),
+        (p, q) => fraction(plus(p, negated(times(q, floorOf(p, q)))))
+      );
+    },
+    "^": power,
+    "==": equal,
+    "<": compare("<", (order2) => order2 < 0),
+    "<=": compare("<=", (order2) => order2 <= 0),
+    ">": compare(">", (order2) => order2 > 0),
+    ">=": compare(">=", (order2) => order2 >= 0),
+    and: (a, b) => truthy(a) && truthy(b),
+    or: (a, b) => truthy(a) || truthy(b)
+  };
+  var RELATIONS = { ...BINARY, "!=": (a, b) => !equal(a, b) };
+
+  // src/live/overflow.ts
+  var MOST_POSITIONS = 2 ** 31;
+
+  // src/live/dense.ts
+  var ONE = Float64Array.of(1);
+
+  // src/broken/cause.ts
+  var SLACK = 8 * Number.EPSILON;
+
+  // src/live/worker.ts
+  function weightsOf2({ decoder }, buffers) {
+    if (decoder.none !== void 0) throw new Error(decoder.none);
+    return [decoderOf(decoder, buffers), aboutOf(decoder, buffers)];
+  }
+
   // src/words.ts
   function math(text) {
     const nodes = [];
@@ -755,7 +1057,7 @@
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
   }
-  function number(value, i) {
+  function number2(value, i) {
     if (Number.isInteger(value)) return String(value).replace("-", "−");
     const above = Math.round(value * (i + 1));
     if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
@@ -777,7 +1079,7 @@
     return layer >= 1 && layer <= layers.length ? layer : null;
   }
   function words(subspace, value, i) {
-    if (!subspace.labels) return number(value.number, i);
+    if (!subspace.labels) return number2(value.number, i);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
     const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
@@ -798,10 +1100,10 @@
   function token(text) {
     return el("b", { class: "mono" }, text);
   }
-  function described(run, description, i) {
+  function described(run2, description, i) {
     const rule = description?.ruleAt(i);
-    const place = ["The prompt describes the machine: ", token(run.rows.fed(i))];
-    if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
+    const place = ["The prompt describes the machine: ", token(run2.rows.fed(i))];
+    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
     if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
     return [...place, " is what the rule for ", token(rule.wanted), " answers."];
   }
@@ -813,27 +1115,27 @@
     const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
     return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
   }
-  function labelledStory(run, i) {
-    const { reference, columns } = run.spec;
+  function labelledStory(run2, i) {
+    const { reference, columns } = run2.spec;
     const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
-      const due = run.wrong(name, i);
+      const due = run2.wrong(name, i);
       const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
-      return [n ? ", " : "", token(name), " is ", token(run.rows.cell(name, i)), ...mark2];
+      return [n ? ", " : "", token(name), " is ", token(run2.rows.cell(name, i)), ...mark2];
     });
     const more = columns.length - 1 - MOST_TOLD;
-    return ["Position ", String(i), " has the token ", token(run.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
+    return ["Position ", String(i), " has the token ", token(run2.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
-  function plainStory(run, i) {
-    const { rows } = run;
-    if (i < run.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
-    const then = run.ends(i) ? ", which ends the run." : ", which is the next token.";
-    const given = i === run.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
+  function plainStory(run2, i) {
+    const { rows } = run2;
+    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+    const then = run2.ends(i) ? ", which ends the run." : ", which is the next token.";
+    const given = i === run2.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
     return [...given, " It answers with ", token(rows.answer(i)), then];
   }
-  function story(run, machine, description, i) {
-    const { rows, spec } = run;
+  function story(run2, machine, description, i) {
+    const { rows, spec } = run2;
     const answer = rows.answer(i);
-    if (i < spec.lead) return described(run, description, i);
+    if (i < spec.lead) return described(run2, description, i);
     if (i < spec.prompt) return ["The prompt: ", token(rows.fed(i)), ` is in cell ${i - spec.lead} of the tape.`];
     if (i === spec.prompt)
       return [
@@ -887,30 +1189,30 @@
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run, store, circuit, description = null, ends = []) {
-      this.run = run;
+    constructor(run2, store, circuit, description = null, ends = []) {
+      this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
       this.ends = ends;
-      this.labels = run.spec.labels;
+      this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
       this.field.classList.toggle("answered", this.labels);
-      const typeset = typesetter(run.spec);
-      this.heads = run.spec.layers.flatMap(
+      const typeset = typesetter(run2.spec);
+      this.heads = run2.spec.layers.flatMap(
         (layer, l) => layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
       const key = el(
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run.stepsWith(store.now.layer)[layer] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name))))
+          ({ label, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run2.stepsWith(store.now.layer)[layer] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name))))
         )
       );
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -940,12 +1242,12 @@
     }
     /** pointed: the position and the heads that are pointed at, in place of the position. */
     draw(position, layer, pointed2) {
-      const { run } = this;
-      const i = Math.min(pointed2?.i ?? position, run.count - 1);
+      const { run: run2 } = this;
+      const i = Math.min(pointed2?.i ?? position, run2.count - 1);
       this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
       this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
-      const steps = run.stepsWith(layer);
-      const looks2 = this.heads.map(({ layer: l, head }) => run.look(steps[l], head, i));
+      const steps = run2.stepsWith(layer);
+      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
       const chips = this.layOut(i, looks2);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
@@ -959,7 +1261,7 @@
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i, looks2, chips, width, run.layerOf(layer));
+      this.drawArcs(i, looks2, chips, width, run2.layerOf(layer));
       if (width <= this.room + 6) return;
       const { left } = chips.find((chip) => chip.i === i);
       this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
@@ -1063,10 +1365,10 @@
     omitted(before, next) {
       const missing = next.i - before - 1;
       const said = `${count(missing, "more position")}, not shown`;
-      const number2 = missing.toLocaleString("en");
+      const number3 = missing.toLocaleString("en");
       const item = el("li", { class: "omitted", title: said });
       item.append(
-        el("span", { class: "more", "aria-hidden": "true" }, number2, el("br"), "more"),
+        el("span", { class: "more", "aria-hidden": "true" }, number3, el("br"), "more"),
         el("span", { class: "said" }, said)
       );
       const width = this.widthOmitted(missing);
@@ -1076,7 +1378,7 @@
     }
     chip({ i, left, width }, now) {
       const { store } = this;
-      const kind = this.kind(i, now);
+      const kind2 = this.kind(i, now);
       const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
       const text = this.token(i, now);
       const rule = this.description?.lookup(now)?.found;
@@ -1085,7 +1387,7 @@
         "button",
         {
           type: "button",
-          class: `chip ${kind} mono${looked}`,
+          class: `chip ${kind2} mono${looked}`,
           "aria-current": i === now ? "step" : null,
           "aria-label": (i > now && !this.labels ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i,
@@ -1102,20 +1404,20 @@
       return item;
     }
     kind(i, now) {
-      const { run } = this;
+      const { run: run2 } = this;
       if (i === now) return "now";
-      if (this.labels) return this.ends.includes(run.rows.fed(i)) ? "bos" : "given";
+      if (this.labels) return this.ends.includes(run2.rows.fed(i)) ? "bos" : "given";
       if (i > now) return "next";
-      return i < run.spec.prompt ? "prompt" : run.generated(i) ? "made" : "bos";
+      return i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
     }
     /** The answer of the first output at a position. */
     answer(i) {
       return this.run.rows.cell(this.run.spec.columns[1].name, i);
     }
     answerOf(i, now) {
-      const { run } = this;
-      const { name } = run.spec.columns[1];
-      const due = run.wrong(name, i);
+      const { run: run2 } = this;
+      const { name } = run2.spec.columns[1];
+      const due = run2.wrong(name, i);
       const text = this.answer(i);
       const said = `${name}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
       return el("span", { class: `answer mono${i === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said }, shortened(text, this.limit));
@@ -1125,11 +1427,11 @@
       const here = middle.get(i);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
       const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
-      const order = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i) - this.span(looks2[b], i) || a - b);
+      const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i) - this.span(looks2[b], i) || a - b);
       const height = LANE * (looks2.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
       const drawn = looks2.map((look, n) => {
-        const lift = LANE * order.indexOf(n) + LOWEST;
+        const lift = LANE * order2.indexOf(n) + LOWEST;
         const { label, name, layer: l } = this.heads[n];
         const top = height - lift;
         const from = here + (n - (looks2.length - 1) / 2) * 5;
@@ -1213,19 +1515,20 @@
   var MOST_NAMED = 12;
   var MOST_CHARACTERS = 26;
   var Layers = class {
-    constructor(run, store, model = null, broken = null) {
-      this.run = run;
+    constructor(run2, store, buffers, model, broken) {
+      this.run = run2;
       this.store = store;
+      this.buffers = buffers;
       this.model = model;
       this.broken = broken;
-      const { layers, labels, loops } = run.spec;
-      this.typeset = typesetter(run.spec);
+      const { layers, labels, loops } = run2.spec;
+      this.typeset = typesetter(run2.spec);
       this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
-      this.loops = loops.map(([first, last]) => new Passes(run, store, first, last));
+      this.loops = loops.map(([first, last]) => new Passes(run2, store, first, last));
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
-      if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)].invite();
-      const blamed = blamedLayer(run.spec);
+      if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      const blamed = blamedLayer(run2.spec);
       if (blamed !== null) {
         const { card } = this.cards[blamed];
         card.classList.add("blamed");
@@ -1240,6 +1543,7 @@
     }
     run;
     store;
+    buffers;
     model;
     broken;
     element;
@@ -1251,10 +1555,10 @@
     loops;
     outputs;
     draw(position, chosen) {
-      const { run } = this;
-      const i = Math.min(position, run.count - 1);
-      const layer = run.layerOf(chosen);
-      const steps = [-1, ...run.stepsWith(chosen)];
+      const { run: run2 } = this;
+      const i = Math.min(position, run2.count - 1);
+      const layer = run2.layerOf(chosen);
+      const steps = [-1, ...run2.stepsWith(chosen)];
       this.cards.forEach((card, n) => {
         mark(card, n - 1 === layer);
         card.heads.replaceChildren(...this.heads(n - 1, steps[n], i));
@@ -1262,7 +1566,7 @@
       });
       for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
       if (!this.outputs) return;
-      mark(this.outputs, layer === run.spec.layers.length);
+      mark(this.outputs, layer === run2.spec.layers.length);
       this.outputs.wrote.replaceChildren(...this.answered(i));
     }
     /** What the stream contains before the first layer. */
@@ -1279,26 +1583,26 @@
       const wrote = el("p", { class: "wrote" });
       const button = this.button("✓", "outputs", () => this.store.top);
       const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
-      const number2 = this.run.spec.layers.length + 1;
-      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number2, "the unembedding", []));
-      const card = el("li", { class: "layer outputs-card", "data-layer": number2 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
+      const number3 = this.run.spec.layers.length + 1;
+      const weights = this.broken && this.changeable(new WeightsCard(this.broken, number3, "the unembedding", []));
+      const card = el("li", { class: "layer outputs-card", "data-layer": number3 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
       return { card, button, heads: el("ul"), wrote, equations: /* @__PURE__ */ new Map() };
     }
-    button(number2, name, step) {
+    button(number3, name, step) {
       const click = () => this.store.set({ layer: step() });
-      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number2), name);
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number3), name);
     }
     card(l) {
-      const { run, typeset } = this;
-      const layer = run.spec.layers[l];
+      const { run: run2, typeset } = this;
+      const layer = run2.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button = this.button(String(l + 1), layer.name, () => run.stepsWith(this.store.now.layer)[l]);
+      const button = this.button(String(l + 1), layer.name, () => run2.stepsWith(this.store.now.layer)[l]);
       const scores = layer.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
       const called = `layer ${l + 1}`;
-      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read(called, scores, run.weights[l] ?? "");
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read2(called, scores, () => run2.weights[l] ?? textOf(layerListing(...weightsOf2(run2.spec, this.buffers), l + 1)));
       const equations = this.equations(l);
-      const source = run.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
+      const source = run2.spec.labels ? [...new Set(layer.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer.source;
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
@@ -1323,8 +1627,8 @@
     }
     /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
-      const { model, run } = this;
-      const written = model && !run.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      const { model, run: run2 } = this;
+      const written = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
       return new Map(written.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
@@ -1362,33 +1666,33 @@
       });
     }
     wrote(step, i, equations) {
-      const { run } = this;
+      const { run: run2 } = this;
       if (equations.size) return this.computed(step, i, equations);
-      const changed = run.spec.subspaces.flatMap(
-        (subspace, n) => run.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * step + 2, i), i)))] : []
+      const changed = run2.spec.subspaces.flatMap(
+        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
     }
     /** What a step writes, each value with its equation; what it leaves as it was at this position is faint. */
     computed(step, i, equations) {
-      const { run } = this;
-      return run.spec.subspaces.flatMap((subspace, n) => {
-        const [formula, changed] = [equations.get(subspace.name), run.changed(n, step, i)];
+      const { run: run2 } = this;
+      return run2.spec.subspaces.flatMap((subspace, n) => {
+        const [formula, changed] = [equations.get(subspace.name), run2.changed(n, step, i)];
         if (formula === void 0 && !changed) return [];
-        const whole = words(subspace, run.value(n, 2 * step + 2, i), i);
-        const text = shortened(whole, MOST_CHARACTERS);
-        const value = el("b", { class: "value mono", title: text === whole ? null : whole }, text);
+        const whole2 = words(subspace, run2.value(n, 2 * step + 2, i), i);
+        const text = shortened(whole2, MOST_CHARACTERS);
+        const value = el("b", { class: "value mono", title: text === whole2 ? null : whole2 }, text);
         const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
         return el("span", { class: `computed${changed ? "" : " same"}` }, el("span", {}, el("b", {}, subspace.name), equation), value);
       });
     }
     /** The outputs at a position, each with the result of the comparison. */
     answered(i) {
-      const { run } = this;
-      return run.spec.columns.slice(1).map(({ name }) => {
-        const due = run.wrong(name, i);
-        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run.compared(name, i) ? el("span", { class: "tick" }, "✓") : null;
-        return el("span", { class: "value" }, name, " = ", el("b", { class: "mono" }, run.rows.cell(name, i)), tick);
+      const { run: run2 } = this;
+      return run2.spec.columns.slice(1).map(({ name }) => {
+        const due = run2.wrong(name, i);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run2.compared(name, i) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name, " = ", el("b", { class: "mono" }, run2.rows.cell(name, i)), tick);
       });
     }
   };
@@ -1396,12 +1700,12 @@
     card.classList.toggle("chosen", chosen);
     set(button, { "aria-pressed": String(chosen) });
   }
-  function symbol(run, name) {
-    return typesetter(run.spec)(run.spec.labels ? name : symbolOf(name));
+  function symbol(run2, name) {
+    return typesetter(run2.spec)(run2.spec.labels ? name : symbolOf(name));
   }
   var Passes = class {
-    constructor(run, store, first, last) {
-      this.run = run;
+    constructor(run2, store, first, last) {
+      this.run = run2;
       this.store = store;
       this.first = first;
       const button = (sign, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign);
@@ -1435,8 +1739,9 @@
       this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
     }
   };
-  function read(called, scores, listing) {
-    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+  function read2(called, scores, listing) {
+    const text = el("pre", { tabindex: 0 });
+    const element = el("div", { class: "weights", hidden: true }, ...scores, text);
     const button = el("button", {
       type: "button",
       class: "small",
@@ -1444,6 +1749,7 @@
       "aria-label": `the weights of ${called}`,
       click: () => {
         element.hidden = !element.hidden;
+        text.textContent ||= listing();
         set(button, { "aria-expanded": String(!element.hidden) });
       }
     }, "weights");
@@ -1530,10 +1836,10 @@
         if (!this.now.playing) return;
         this.owed += Math.max(0, time - this.clock) / 1e3 * this.now.speed;
         this.clock = time;
-        const whole = Math.floor(this.owed);
-        if (whole > 0) {
-          this.owed -= whole;
-          this.set(this.plays === "layers" ? { layer: this.now.layer + whole } : { i: this.now.i + whole });
+        const whole2 = Math.floor(this.owed);
+        if (whole2 > 0) {
+          this.owed -= whole2;
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole2 } : { i: this.now.i + whole2 });
           if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
@@ -1545,8 +1851,8 @@
   // src/tape.ts
   var MARGIN2 = 2;
   var Tape = class {
-    constructor(run, machine, history2, description = null) {
-      this.run = run;
+    constructor(run2, machine, history2, description = null) {
+      this.run = run2;
       this.machine = machine;
       this.history = history2;
       this.description = description;
@@ -1577,29 +1883,29 @@
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
     }
     draw(position, playing) {
-      const { run } = this;
+      const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
-      const i = Math.min(position, run.count - 1);
+      const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      const plain2 = run.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i) : plain2(run, i));
-      this.end.hidden = position < run.count;
-      this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
+      const plain2 = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain2(run2, i));
+      this.end.hidden = position < run2.count;
+      this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
     drawTape(history2, i) {
-      const { run } = this;
-      const h = run.rows.number("h", i);
+      const { run: run2 } = this;
+      const h = run2.rows.number("h", i);
       const known = Number.isInteger(h);
       this.fit(known ? h : 0);
-      const fresh = i > run.spec.prompt + 1 ? history2.written(i) : null;
+      const fresh = i > run2.spec.prompt + 1 ? history2.written(i) : null;
       const blank = this.machine?.blank ?? "_";
       const one = this.machine?.tape === "one-way";
       const start2 = this.first;
       const cells = [];
       for (let cell = start2; cell < start2 + this.size; cell++) {
         const symbol2 = history2.symbol(cell, i);
-        const place = cell + run.spec.lead;
-        const unread = i < run.spec.prompt && cell >= 0 && place > i && place < run.spec.prompt;
+        const place = cell + run2.spec.lead;
+        const unread = i < run2.spec.prompt && cell >= 0 && place > i && place < run2.spec.prompt;
         cells.push(
           el(
             "div",
@@ -1615,15 +1921,15 @@
       this.cells.replaceChildren(...cells);
       const open = !one || start2 > 0;
       set(this.cells, { class: `cells${open ? " open-left" : ""}` });
-      const state = run.rows.text("q", i);
+      const state = run2.rows.text("q", i);
       this.head.hidden = !known;
       const bubble = el("span", { class: "state mono", title: state === null ? "no state yet" : null }, state ?? "⊥");
       this.head.replaceChildren(bubble);
       this.head.style.setProperty("--at", String(h - start2));
       this.keepInside(bubble, (h - start2 + 0.5) * this.cell);
-      const shown = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
+      const shown2 = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
       set(this.cells.parentElement, {
-        "aria-label": `Tape from cell ${start2}: ${shown}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
+        "aria-label": `Tape from cell ${start2}: ${shown2}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
       });
     }
     /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */
@@ -1682,8 +1988,8 @@
       this.changed();
     }
     /** Nothing is played that nobody sees. */
-    see(shown) {
-      this.shown = shown;
+    see(shown2) {
+      this.shown = shown2;
       this.next();
     }
     next() {
@@ -1697,17 +2003,18 @@
       this.timer = window.setTimeout(tick, ended ? REST : PACE);
     }
   };
-  async function start(root) {
+  async function start(root2) {
     const find = (selector) => document.querySelector(selector).textContent;
     const data = JSON.parse(find("#data"));
-    const run = new Run(data.runs[0], await unpacked(find("#columns")));
-    const store = new Store(run.count - 1, run.spec.layers.length, { i: run.turn, layer: 0 }, run.turn);
-    const history2 = new History(run, data.machine?.blank ?? "_");
-    const tape = new Tape(run, data.machine, history2);
-    const strip = new Strip(run, store, null);
-    const layers = new Layers(run, store);
+    const buffers = await unpacked(find("#columns"));
+    const run2 = new Run(data.runs[0], buffers);
+    const store = new Store(run2.count - 1, run2.spec.layers.length, { i: run2.turn, layer: 0 }, run2.turn);
+    const history2 = new History(run2, data.machine?.blank ?? "_");
+    const tape = new Tape(run2, data.machine, history2);
+    const strip = new Strip(run2, store, null);
+    const layers = new Layers(run2, store, buffers, null, null);
     const walk = new Walk(store, () => store.set({}));
-    const button = (name, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
+    const button = (name, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name, title: name, click: act }, icon(path));
     const step = (by) => () => {
       walk.play(false);
       walk.go(walk.at + by);
@@ -1716,12 +2023,12 @@
     const slider = el("input", { type: "range", min: 0, max: walk.count - 1, "aria-label": "Position and layer", input: () => step(Number(slider.value) - walk.at)() });
     const place = el("p", { class: "place" });
     const controls = el("div", { class: "walk", role: "group", "aria-label": "Playing" }, button("Back", "M17 5v14L7 12z", step(-1)), play, button("Step", "M7 5v14l10-7z", step(1)), slider, place);
-    root.replaceChildren(el("div", { class: "inside" }, el("div", { class: "side" }, tape.element, strip.element), layers.element), controls);
-    leavesFocus(root);
+    root2.replaceChildren(el("div", { class: "inside" }, el("div", { class: "side" }, tape.element, strip.element), layers.element), controls);
+    leavesFocus(root2);
     let width = 0;
     store.subscribe(({ i, layer }) => {
-      if (width !== root.offsetWidth) {
-        width = root.offsetWidth;
+      if (width !== root2.offsetWidth) {
+        width = root2.offsetWidth;
         for (const view of [tape, strip]) view.measure();
       }
       tape.draw(i, walk.playing);
@@ -1735,14 +2042,14 @@
       set(slider, { "aria-valuetext": place.textContent });
     });
     for (const view of [strip, layers]) view.element.addEventListener("click", () => walk.play(false), { capture: true });
-    new ResizeObserver(() => store.set({})).observe(root);
-    new IntersectionObserver(([entry]) => walk.see(entry.isIntersecting)).observe(root);
+    new ResizeObserver(() => store.set({})).observe(root2);
+    new IntersectionObserver(([entry]) => walk.see(entry.isIntersecting)).observe(root2);
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     still.addEventListener("change", () => walk.play(!still.matches));
     if (still.matches) store.set(STILL);
     else walk.play(true);
     store.draw();
-    root.dataset["ready"] = "true";
+    root2.dataset["ready"] = "true";
   }
   start(document.querySelector("#run"));
 })();

@@ -24988,64 +24988,6 @@
     };
   }
 
-  // src/live/decoder.ts
-  function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions, outputs } = spec;
-    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
-    let matrix = 0;
-    let entry2 = 0;
-    const next = (height, across) => {
-      const end2 = entry2 + counts[matrix++];
-      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
-      entry2 = end2;
-      return found;
-    };
-    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
-    const tokens = next(width, vocabulary.length);
-    const place = next(width, features.length);
-    const table2 = positions === null ? null : next(width, positions);
-    const unembedding = next(answers, width);
-    const unembeddingBias = next(answers, 1);
-    const norm = (given2) => given2 && { gain: next(width, 1), bias: next(width, 1), epsilon: given2.epsilon };
-    const norms = spec.layers.map((layer2) => ({ attentionNorm: norm(layer2.attention_norm), feedForwardNorm: norm(layer2.feed_forward_norm) }));
-    const last2 = norm(spec.norm);
-    const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
-      const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
-        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name3, mask, soft: false, query, key, value, output: next(width, values2) };
-      });
-      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
-      return { name: name2, heads: own, feedForward, ...norms[n] };
-    });
-    const loops = spec.loops.map(({ first, last: last3, times: times4, until }) => ({ first, last: last3, times: times4, until: until ? next(1, width) : null }));
-    const names = namesOf(aboutOf(spec, buffers));
-    const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
-  }
-  function aboutOf(spec, buffers) {
-    if (spec.none !== void 0) throw new Error(spec.none);
-    return JSON.parse(textAt(buffers, spec.about));
-  }
-  function namesOf({ layout, layers }) {
-    return {
-      directions: layout.flatMap(({ name: name2, labels }) => labels?.map((label) => `${name2}[${label}]`) ?? [name2]),
-      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
-    };
-  }
-  function answered({ outputs, vocabulary }) {
-    if (!outputs.length) return vocabulary;
-    return outputs.flatMap(({ name: name2, labels }) => labels === null ? [name2] : labels.map((label) => `${name2}[${label}]`));
-  }
-  function sums(steps, start, end2) {
-    const found = new Int32Array(end2 - start);
-    let sum2 = 0;
-    for (let n = start; n < end2; n++) {
-      sum2 += steps[n];
-      found[n - start] = sum2;
-    }
-    return found;
-  }
-
   // src/circuit.ts
   var Circuit = class {
     constructor(spec, buffers) {
@@ -25707,6 +25649,63 @@
     return at < 0 ? columns[-1 - at] : null;
   }
 
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry2 = 0;
+    const next = (height, across) => {
+      const end2 = entry2 + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry2, end2), columns: sums(columns, entry2, end2), values: Float64Array.from(values.subarray(entry2, end2)) };
+      entry2 = end2;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions === null ? null : next(width, positions);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given2) => given2 && { gain: next(width, 1), bias: next(width, 1), epsilon: given2.epsilon };
+    const norms = spec.layers.map((layer2) => ({ attentionNorm: norm(layer2.attention_norm), feedForwardNorm: norm(layer2.feed_forward_norm) }));
+    const last2 = norm(spec.norm);
+    const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
+      const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name3, mask, soft: false, query, key, value, output: next(width, values2) };
+      });
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name: name2, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last3, times: times4, until }) => ({ first, last: last3, times: times4, until: until ? next(1, width) : null }));
+    const names = namesOf(aboutOf(spec, buffers));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function aboutOf(spec, buffers) {
+    return JSON.parse(textAt(buffers, spec.about));
+  }
+  function namesOf({ layout, layers }) {
+    return {
+      directions: layout.flatMap(({ name: name2, labels }) => labels?.map((label) => `${name2}[${label}]`) ?? [name2]),
+      units: layers.map(({ feed_forward: part }) => part?.units ?? [])
+    };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name: name2, labels }) => labels === null ? [name2] : labels.map((label) => `${name2}[${label}]`));
+  }
+  function sums(steps, start, end2) {
+    const found = new Int32Array(end2 - start);
+    let sum2 = 0;
+    for (let n = start; n < end2; n++) {
+      sum2 += steps[n];
+      found[n - start] = sum2;
+    }
+    return found;
+  }
+
   // src/live/norm.ts
   var LayerNorm = class {
     /** where: what the norm is called in refusals. */
@@ -26077,7 +26076,7 @@
   }
   function weightsOf({ decoder }, buffers) {
     if (decoder.none !== void 0) throw new Error(decoder.none);
-    return decoderOf(decoder, buffers);
+    return [decoderOf(decoder, buffers), aboutOf(decoder, buffers)];
   }
 
   // src/live/rerun.ts
@@ -26105,7 +26104,10 @@
     /** Run the weights on a word; text: see `Order`; progress: called with the number of positions done. */
     begin(word, text, maxSteps, progress) {
       const { data, buffers } = this;
-      this.weights ??= data.runs.map((spec) => ({ decoder: weightsOf(spec, buffers), about: aboutOf(spec.decoder, buffers) }));
+      this.weights ??= data.runs.map((spec) => {
+        const [decoder, about] = weightsOf(spec, buffers);
+        return { decoder, about };
+      });
       const begun = performance.now();
       const order2 = orderOf(data, buffers, this.weights.map((each) => ({ ...each, broken: this.broken?.current ?? each.decoder })), { word, text, maxSteps });
       const running = ordered(order2, this.worker(), progress);
@@ -26477,8 +26479,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.buffers = buffers;
       this.address = address;
       this.spec = spec.decoder;
-      this.right = weightsOf(spec, buffers);
-      this.about = aboutOf(spec.decoder, buffers);
+      [this.right, this.about] = weightsOf(spec, buffers);
       this.current = this.listed = this.right;
     }
     name;
@@ -26912,6 +26913,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const lines2 = [...normed2(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
     grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
     return lines2;
+  }
+  function textOf(lines2) {
+    return lines2.map((line) => `${line.map(({ before, text }) => (before ?? "") + text).join("")}
+`).join("");
   }
 
   // src/broken/panel.ts
@@ -27972,9 +27977,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var MOST_NAMED2 = 12;
   var MOST_CHARACTERS = 26;
   var Layers = class {
-    constructor(run2, store, model = null, broken = null) {
+    constructor(run2, store, buffers, model, broken) {
       this.run = run2;
       this.store = store;
+      this.buffers = buffers;
       this.model = model;
       this.broken = broken;
       const { layers, labels, loops } = run2.spec;
@@ -27999,6 +28005,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     run;
     store;
+    buffers;
     model;
     broken;
     element;
@@ -28055,7 +28062,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const button2 = this.button(String(l + 1), layer2.name, () => run2.stepsWith(this.store.now.layer)[l]);
       const scores = layer2.heads.map((head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score)));
       const called = `layer ${l + 1}`;
-      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, run2.weights[l] ?? "");
+      const weights = this.broken ? this.changeable(new WeightsCard(this.broken, l + 1, called, scores)) : read3(called, scores, () => run2.weights[l] ?? textOf(layerListing(...weightsOf(run2.spec, this.buffers), l + 1)));
       const equations = this.equations(l);
       const source = run2.spec.labels ? [...new Set(layer2.heads.map((head) => head.source))].filter(Boolean).join("; ") : layer2.source;
       const card = el(
@@ -28201,7 +28208,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
   }
   function read3(called, scores, listing) {
-    const element = el("div", { class: "weights", hidden: true }, ...scores, el("pre", { tabindex: 0 }, listing));
+    const text = el("pre", { tabindex: 0 });
+    const element = el("div", { class: "weights", hidden: true }, ...scores, text);
     const button2 = el("button", {
       type: "button",
       class: "small",
@@ -28209,6 +28217,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       "aria-label": `the weights of ${called}`,
       click: () => {
         element.hidden = !element.hidden;
+        text.textContent ||= listing();
         set(button2, { "aria-expanded": String(!element.hidden) });
       }
     }, "weights");
@@ -30453,7 +30462,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history3, description);
     const rules = description && new RulesPanel(description, store);
     const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
-    const layers = new Layers(run2, store, data.model, broken);
+    const layers = new Layers(run2, store, buffers, data.model, broken);
     broken?.watches(...layers.weights.map((card) => () => card.draw()));
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history3, signal);
