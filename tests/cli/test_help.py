@@ -107,7 +107,6 @@ def test_no_value_is_broken_within_a_word_at_80_columns(name: str, capsys: pytes
     _, lines = tm2tfr_here(capsys, name, "--help")
     rows = {opt for line in lines if (row := re.match(r"│ (-\S+)", line)) for opt in row[1].split(",")}
     shown = [each for each in params(name) if isinstance(each, TyperOption) and each.opts[0] in rows and each.metavar]
-    assert shown
     words = {word for each in shown if "|" in str(each.metavar) for word in str(each.metavar).split()}
     assert [word for word in words if not any(word in line for line in lines)] == []
 
