@@ -206,6 +206,7 @@ def test_every_public_function_is_tried() -> None:
         "automaton": "a regular expression or an object of automata-lib, in tests/sources/automaton",
         "formula": "the text of a formula, in tests/cli/test_formulas.py",
         "load_weights": "a weight file",
+        "with_weight": "every subject, in tests/transformer/test_changes.py",
         "prompt_of": "machines alone, in tests/sources/turing/universal/test_given.py",
         "read_prompt": "the text of a prompt, likewise",
         "shipped": "nothing",

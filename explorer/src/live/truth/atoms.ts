@@ -113,8 +113,8 @@ function isZero(value: Num): boolean {
 }
 
 function bits(number: Whole): number {
-  const size = number < 0n ? -number : number;
-  return size ? size.toString(2).length : 0;
+  const digits = absolute(number).toString(16); // of powers of 2 the digits are found in linear time
+  return digits === "0" ? 0 : 4 * (digits.length - 1) + parseInt(digits[0]!, 16).toString(2).length;
 }
 
 function bounded(value: Num): Num {
@@ -249,7 +249,7 @@ export function equal(a: Atom, b: Atom): boolean {
 export function keyOf(value: Atom): string {
   if (typeof value === "string") return `"${value}`;
   const { over, under } = fraction(value);
-  return `${over}/${under}`;
+  return `${over.toString(16)}/${under.toString(16)}`;
 }
 
 /** Below 0, 0 or above, as the first of two values of one kind is less than the second, equal, or greater. */

@@ -34,6 +34,14 @@ def cell(page: Any, name: str, position: int) -> Any:
     return row.locator(f'[data-position="{position}"]')
 
 
+def choose(page: Any, name: str, position: int) -> None:
+    """Click a cell, and wait until it is drawn as the chosen one."""
+    cell(page, name, position).click()
+    page.locator(
+        f".formula-row:has(.formula-text:text-is('{name}')) .formula-cell.chosen[data-position='{position}']"
+    ).wait_for()
+
+
 def story(page: Any) -> str:
     return str(page.locator(".formula-why .story").inner_text())
 
@@ -64,7 +72,7 @@ def test_every_cell_is_what_the_evaluator_says_also_of_another_input(
 
 def test_a_cell_says_why_and_where_its_head_looks(opened: Open) -> None:
     page = opened(tm2tfr.explore("a-n-b-n", "aabba"))
-    cell(page, "once Q[b]", 4).click()
+    choose(page, "once Q[b]", 4)
     assert story(page) == "once Q[b] is true at 4: the latest position where Q[b] is true is 4."
     assert page.locator(".formula-why .look").inner_text().endswith("the head looks at position 4")
     assert page.locator(".formula-token.seen").evaluate_all("tokens => tokens.map(t => t.dataset.position)") == ["4"]
@@ -77,7 +85,7 @@ def test_a_cell_says_why_and_where_its_head_looks(opened: Open) -> None:
         page.locator(f".formula-cell.chosen[data-position='{position}']").wait_for()
     assert story(page) == "once Q[b] is false at 2: Q[b] is true at none of 1, 2."
     assert page.locator(".controls input[type=number]").input_value() == "2"
-    cell(page, "count(Q[a])", 5).click()
+    choose(page, "count(Q[a])", 5)
     assert story(page) == "count(Q[a]) is 3 at 5: of the positions 1…5, Q[a] is true at 1, 2, 5."
     page.keyboard.press("Home")
     page.keyboard.press("Enter")
@@ -95,6 +103,7 @@ def test_cells_where_the_weights_differ_are_marked(opened: Open) -> None:
     wrong = page.locator(".formula-cell.bad")
     assert wrong.count() >= 1
     wrong.first.click()
+    page.locator(".formula-why .bad").wait_for()
     assert "The weights say" in page.locator(".formula-why").inner_text()
 
 

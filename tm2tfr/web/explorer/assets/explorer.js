@@ -1097,8 +1097,8 @@ var explorer = (() => {
     return value instanceof Fraction ? value.over === 0n : !value;
   }
   function bits(number3) {
-    const size = number3 < 0n ? -number3 : number3;
-    return size ? size.toString(2).length : 0;
+    const digits2 = absolute(number3).toString(16);
+    return digits2 === "0" ? 0 : 4 * (digits2.length - 1) + parseInt(digits2[0], 16).toString(2).length;
   }
   function bounded(value) {
     const { over, under } = fraction(value);
@@ -1204,7 +1204,7 @@ var explorer = (() => {
   function keyOf(value) {
     if (typeof value === "string") return `"${value}`;
     const { over, under } = fraction(value);
-    return `${over}/${under}`;
+    return `${over.toString(16)}/${under.toString(16)}`;
   }
   function order(a, b) {
     if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);

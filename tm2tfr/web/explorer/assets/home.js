@@ -859,8 +859,8 @@
     return value instanceof Fraction ? value.over === 0n : !value;
   }
   function bits(number3) {
-    const size = number3 < 0n ? -number3 : number3;
-    return size ? size.toString(2).length : 0;
+    const digits2 = absolute(number3).toString(16);
+    return digits2 === "0" ? 0 : 4 * (digits2.length - 1) + parseInt(digits2[0], 16).toString(2).length;
   }
   function bounded(value) {
     const { over, under } = fraction(value);

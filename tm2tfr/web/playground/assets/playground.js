@@ -25150,8 +25150,8 @@
     return value instanceof Fraction ? value.over === 0n : !value;
   }
   function bits(number4) {
-    const size = number4 < 0n ? -number4 : number4;
-    return size ? size.toString(2).length : 0;
+    const digits2 = absolute(number4).toString(16);
+    return digits2 === "0" ? 0 : 4 * (digits2.length - 1) + parseInt(digits2[0], 16).toString(2).length;
   }
   function bounded(value) {
     const { over, under } = fraction(value);
@@ -25257,7 +25257,7 @@
   function keyOf(value) {
     if (typeof value === "string") return `"${value}`;
     const { over, under } = fraction(value);
-    return `${over}/${under}`;
+    return `${over.toString(16)}/${under.toString(16)}`;
   }
   function order(a, b) {
     if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
