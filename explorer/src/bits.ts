@@ -46,7 +46,7 @@ export class BitsPanel {
   /** It has nothing to measure: its lines break where they have to. */
   measure(): void {}
 
-  draw(position: number, playing: boolean): void {
+  draw(position: number, _layer: number, playing: boolean): void {
     const { run } = this;
     set(this.story, { "aria-live": playing ? "off" : "polite" });
     const i = Math.min(position, run.count - 1);
