@@ -35,6 +35,7 @@ def cell(page: Any, name: str, position: int) -> Any:
 
 
 def story(page: Any) -> str:
+    browser.settled(page)
     return str(page.locator(".formula-why .story").inner_text())
 
 

@@ -4058,7 +4058,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const operands = circuit.operands(gate);
       const values = operands.map((operand) => bits3.at(operand, i) ?? "?").join(", ");
       const due = bits3.computed(gate, i);
-      const what = ["The next bit is that of the gate ", token2(circuit.name(gate)), ": ", token2(circuit.formula(gate)), ...operands.length ? [" = ", token2(`${circuit.kind(gate)}(${values})`)] : []];
+      const what = ["The gate ", token2(circuit.name(gate)), " computes the next bit: ", token2(circuit.formula(gate)), ...operands.length ? [" = ", token2(`${circuit.kind(gate)}(${values})`)] : []];
       if (due === answer) return [...given, ...what, ", and the decoder answers with ", token2(answer), run2.ends(i) ? ", which ends the run." : "."];
       return [...given, ...what, ...due === null ? [] : [" = ", token2(due)], ", but the decoder answers with ", token2(answer), run2.ends(i) ? ", which ends the run." : "."];
     }

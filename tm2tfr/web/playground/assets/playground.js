@@ -24140,7 +24140,7 @@
     ["F8, Shift F8", "the next problem, the previous one"],
     ["↓ ↑", "in the list of sources: go through what was found"],
     ["← →", "between source and run: move the border"],
-    ["?", "outside the text: the keys of the run"]
+    ["?", "outside the text: the terms and the keys of the run"]
   ];
   var Keys = class {
     element = el(
@@ -26778,7 +26778,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const operands = circuit.operands(gate);
       const values = operands.map((operand) => bits2.at(operand, i2) ?? "?").join(", ");
       const due = bits2.computed(gate, i2);
-      const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
+      const what = ["The gate ", token3(circuit.name(gate)), " computes the next bit: ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
       if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
       return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
     }
@@ -31204,7 +31204,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const address = `${location.origin}${location.pathname}#${hash}`;
       try {
         await navigator.clipboard.writeText(address);
-        this.message.show("The link is copied: whoever opens it in a playground of their own finds this source and this input.", "fine");
+        this.message.show("The link is copied: opened in another playground, it shows this source and this input.", "fine");
       } catch {
         given("Copy this link", address);
       }
