@@ -291,8 +291,7 @@ def test_the_bits_the_outputs_and_the_words(opened: Open) -> None:
     )
     assert looks == [["0", "1.1"], ["1", "1.2"], ["2", "1.3"]]
     assert page.locator(".story").inner_text() == (
-        "The input c is 0. The gate sum computes the next bit: XOR(a, b, c) = XOR(1, 1, 0), "
-        "and the decoder answers with 0."
+        "The input c is 0. The gate sum computes the next bit: XOR(a, b, c) = XOR(1, 1, 0), and the decoder answers with 0."
     )
     assert page.locator(".outputs li").all_inner_texts() == ["sum = 0", "carry = ·"]
     assert page.locator(".chip.now").get_attribute("title") == "c, an input"
