@@ -46,7 +46,7 @@ export class BitsPanel {
   /** It has nothing to measure: its lines break where they have to. */
   measure(): void {}
 
-  draw(position: number, playing: boolean): void {
+  draw(position: number, _layer: number, playing: boolean): void {
     const { run } = this;
     set(this.story, { "aria-live": playing ? "off" : "polite" });
     const i = Math.min(position, run.count - 1);
@@ -107,7 +107,7 @@ export class BitsPanel {
     const operands = circuit.operands(gate);
     const values = operands.map((operand) => bits.at(operand, i) ?? "?").join(", ");
     const due = bits.computed(gate, i);
-    const what = ["The next bit is that of the gate ", token(circuit.name(gate)), ": ", token(circuit.formula(gate)), ...(operands.length ? [" = ", token(`${circuit.kind(gate)}(${values})`)] : [])];
+    const what = ["The gate ", token(circuit.name(gate)), " computes the next bit: ", token(circuit.formula(gate)), ...(operands.length ? [" = ", token(`${circuit.kind(gate)}(${values})`)] : [])];
     if (due === answer) return [...given, ...what, ", and the decoder answers with ", token(answer), run.ends(i) ? ", which ends the run." : "."];
     return [...given, ...what, ...(due === null ? [] : [" = ", token(due)]), ", but the decoder answers with ", token(answer), run.ends(i) ? ", which ends the run." : "."];
   }

@@ -8,26 +8,28 @@ const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1000];
 export const PLAY = "M8 5v14l11-7z";
 export const PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
 
-const keys = (graph: string, layers: boolean): [string, string][] => [
+const keys = (graph: string | null, layers: boolean): [string, string][] => [
   ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
   ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
   ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
   ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
   ["Home, End", "the first position, the last position"],
   ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
-  ["g", `enlarge the ${graph} to the whole window, and back`],
+  ...(graph ? [["g", `enlarge the ${graph} to the whole window, and back`] satisfies [string, string]] : []),
   ["+ −", "faster, slower"],
   ["j", "jump to a position"],
   ["d", "jump to the first divergence, if there is one"],
   ["r", "show the raw numbers of the residual stream"],
   ["t", "light, dark, or the system's setting"],
-  ["?", "show these keys"],
+  ["?", "show this"],
 ];
 
 export interface Settings {
   divergence: number | null;
-  /** What the graph is called. */
-  graph: string;
+  /** What the graph is called; null: the page has none. */
+  graph: string | null;
+  /** The terms of the page with their meanings. */
+  terms: [string, string][];
   /** A layer that is chosen, in a few words. */
   stage: (layer: number) => string;
   /** Whether the address keeps the position. */
@@ -82,10 +84,12 @@ export class Controls {
     );
     this.help = el(
       "dialog",
-      { class: "help", "aria-label": "Keys" },
+      { class: "help", "aria-label": "Terms and keys" },
+      el("form", { method: "dialog" }, el("button", { class: "small" }, "Close")),
+      el("h2", {}, "Terms"),
+      el("dl", { class: "terms" }, ...settings.terms.flatMap(([term, meaning]) => [el("dt", {}, term), el("dd", {}, meaning)])),
       el("h2", {}, "Keys"),
       el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
-      el("form", { method: "dialog" }, el("button", { class: "small" }, "Close")),
     );
     store.subscribe((now) => this.draw(now));
     addEventListener("keydown", (event) => this.key(event), { signal });

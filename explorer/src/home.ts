@@ -97,7 +97,7 @@ async function start(root: HTMLElement): Promise<void> {
       width = root.offsetWidth;
       for (const view of [tape, strip]) view.measure();
     }
-    tape.draw(i, walk.playing);
+    tape.draw(i, layer, walk.playing);
     strip.draw(i, layer);
     layers.draw(i, layer);
     const name = walk.playing ? "Pause" : "Play";

@@ -8,7 +8,7 @@ import { el, set } from "./dom";
 import { weightsOf } from "./live/worker";
 import type { Store } from "./state";
 import { sample } from "./strip";
-import { apart, blamedLayer, count, digits, shortened, symbolOf, typesetter, words } from "./words";
+import { apart, blamedLayer, count, digits, shortened, stepNamed, symbolOf, typesetter, words } from "./words";
 
 /** The most positions that are named where several share the weight. */
 const MOST_NAMED = 12;
@@ -163,7 +163,7 @@ export class Layers {
       const where = look.uniform
         ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}`
         : look.count > 1
-          ? `${i} → ${named}: ${count(look.count, "position")} share the weight`
+          ? `${i} → ${named}: ${count(look.count, "position")} share the attention`
           : `${i} → ${look.winner}`;
       const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
       const [score, runner] = apart(look.score, look.runnerScore);
@@ -277,14 +277,6 @@ class Passes {
     const wanted = layer >= first && layer <= last ? layer : first;
     this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
   }
-}
-
-/** A step in a few words: `layer 2`, `layer 2, pass 3`. */
-export function stepNamed(run: Run, step: number): string {
-  if (step < 0) return "the embedding";
-  if (step >= run.steps) return "the outputs";
-  const [layer, pass] = run.spec.steps[step]!;
-  return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
 }
 
 /** Weights that are only read: the button that opens them, and they. */

@@ -10,7 +10,7 @@ import { Description } from "./description";
 import { el, set } from "./dom";
 import { CircuitGraph } from "./gates";
 import { History } from "./history";
-import { Layers, stepNamed, Stream } from "./layers";
+import { Layers, Stream } from "./layers";
 import { ModelPanel } from "./model";
 import { Picture } from "./picture";
 import { RulesPanel } from "./rules";
@@ -21,7 +21,9 @@ import { StateGraph } from "./states";
 import { Strip } from "./strip";
 import { Table } from "./table";
 import { Tape } from "./tape";
+import { terms } from "./terms";
 import { notices, verdict } from "./verdict";
+import { stepNamed } from "./words";
 
 /** A width that changes by as little, in pixels, is that of a bar that came or went with what was drawn: nothing is arranged anew. */
 const SCROLLBAR = 20;
@@ -60,8 +62,8 @@ export function mount(root: HTMLElement, data: PageData, buffers: Buffers, aroun
   const circuit = data.circuit && new Circuit(data.circuit, buffers);
   const first = Math.min(last, Math.max(0, runs[0]!.spec.bos ? runs[0]!.turn + 1 : runs[0]!.turn));
   const store = new Store(last, runs[0]!.steps, { i: divergence ?? first, ...around.start, ...(around.address ? fromAddress() : {}) }, ...begins(runs[0]!));
-  const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
-  const controls = new Controls(store, root, signal, { ...around, divergence, graph, stage: (layer) => stepNamed(runs[0]!, layer) });
+  const graph = data.drawing?.name ?? (circuit ? "circuit" : data.machine ? "state graph" : null);
+  const controls = new Controls(store, root, signal, { ...around, divergence, graph, terms: terms(data), stage: (layer) => stepNamed(runs[0]!, layer) });
 
   const scene = { root, signal, store, buffers, data, circuit, several: runs.length > 1, broken: around.broken ?? null };
   const changes = around.broken && new ChangesPanel(around.broken);
@@ -155,7 +157,7 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several, 
     panel?.draw(i, layer, now);
     soft?.draw(i);
     if (pointing) return; // nothing else shows it
-    tape.draw(i, playing);
+    tape.draw(i, layer, playing);
     rules?.draw(i);
     layers.draw(i, layer);
     stream.draw(i, layer, raw, panel?.subspace?.(now));

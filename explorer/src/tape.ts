@@ -5,7 +5,8 @@ import type { MachineSpec, Run } from "./data";
 import type { Description } from "./description";
 import { el, set } from "./dom";
 import type { History } from "./history";
-import { labelledStory, plainStory, story } from "./words";
+import { sequenceStory } from "./sequence/story";
+import { plainStory, story } from "./words";
 
 const MARGIN = 2;
 
@@ -41,13 +42,14 @@ export class Tape {
     this.room = Math.max(5, Math.floor((this.element.firstElementChild!.clientWidth - 2) / this.cell));
   }
 
-  draw(position: number, playing: boolean): void {
+  /** layer: the chosen one, as `Showing.layer` counts it. */
+  draw(position: number, layer: number, playing: boolean): void {
     const { run } = this;
     set(this.story, { "aria-live": playing ? "off" : "polite" });
     const i = Math.min(position, run.count - 1);
     if (this.history) this.drawTape(this.history, i);
-    const plain = run.spec.labels ? labelledStory : plainStory;
-    this.story.replaceChildren(...(this.history ? story(run, this.machine, this.description, i) : plain(run, i)));
+    const plain = () => (run.spec.labels ? sequenceStory(run, layer, i) : plainStory(run, i));
+    this.story.replaceChildren(...(this.history ? story(run, this.machine, this.description, i) : plain()));
     this.end.hidden = position < run.count;
     this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
   }

@@ -68,6 +68,14 @@ export function blamedLayer({ divergence, layers }: RunSpec): number | null {
   return layer >= 1 && layer <= layers.length ? layer : null;
 }
 
+/** A step in a few words: `layer 2`, `layer 2, pass 3`. */
+export function stepNamed(run: Run, step: number): string {
+  if (step < 0) return "the embedding";
+  if (step >= run.steps) return "the outputs";
+  const [layer, pass] = run.spec.steps[step]!;
+  return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
+}
+
 /** The content of a subspace, in words: `q2`, `3`, `⊥`, or a combination of labels. */
 export function words(subspace: SubspaceSpec, value: Value, i: number): string {
   if (!subspace.labels) return number(value.number, i);
@@ -92,8 +100,6 @@ export function count(n: number, noun: string): string {
 /** What takes the place of a column where a decoder stops in the wrong place. */
 export const STOP = "stop";
 export const VERDICTS: Record<string, string> = { accept: "accepts", reject: "rejects", halt: "halts" };
-/** The most outputs that are told in a sentence. */
-const MOST_TOLD = 3;
 export const MOVES: Record<string, string> = { "-1": "L", "0": "S", "1": "R" };
 const MOVED: Record<string, string> = { "-1": "moved left", "0": "did not move", "1": "moved right" };
 
@@ -126,19 +132,7 @@ export function lookedUp({ wanted, look, found, due }: Lookup): (Node | string)[
   if (found) return [...asked, " and finds ", token(`→${found.answer}`), `, at position ${found.value}`];
   if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
   const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
-  return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
-}
-
-/** What is answered at a position by outputs. */
-export function labelledStory(run: Run, i: number): (Node | string)[] {
-  const { reference, columns } = run.spec;
-  const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
-    const due = run.wrong(name, i);
-    const mark = due === undefined ? [] : [" (the ", reference, " says ", token(due), ")"];
-    return [n ? ", " : "", token(name), " is ", token(run.rows.cell(name, i)), ...mark];
-  });
-  const more = columns.length - 1 - MOST_TOLD;
-  return ["Position ", String(i), " has the token ", token(run.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
+  return [...asked, ": no rule: ", token("HALT"), ` (${spread} the attention)`];
 }
 
 /** What happens at a position of any run: which token is given, and which is answered. */

@@ -10,7 +10,7 @@ const KEYS: [string, string][] = [
   ["F8, Shift F8", "the next problem, the previous one"],
   ["↓ ↑", "in the list of sources: go through what was found"],
   ["← →", "between source and run: move the border"],
-  ["?", "outside the text: the keys of the run"],
+  ["?", "outside the text: the terms and the keys of the run"],
 ];
 
 export class Keys {

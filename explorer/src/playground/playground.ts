@@ -367,7 +367,7 @@ export class Playground {
     const address = `${location.origin}${location.pathname}#${hash}`;
     try {
       await navigator.clipboard.writeText(address);
-      this.message.show("The link is copied: whoever opens it in a playground of their own finds this source and this input.", "fine");
+      this.message.show("The link is copied: opened in another playground, it shows this source and this input.", "fine");
     } catch {
       given("Copy this link", address);
     }

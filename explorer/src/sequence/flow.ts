@@ -82,7 +82,7 @@ export class FlowPanel {
       el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
       this.scroll,
       this.said,
-      el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses")),
+      el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "click a name to see how it is made; ↑ ↓ along the arcs, ← → row by row, Enter chooses")),
     );
   }
 

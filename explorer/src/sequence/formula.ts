@@ -129,8 +129,8 @@ export class FormulaPanel {
   private summary(): string {
     const { tree, columns, cells } = this;
     const bad = cells.flat().filter((cell) => cell.classList.contains("bad")).length;
-    const size = `${new Set(tree.map(({ node }) => node)).size} parts × ${columns.length} positions`;
-    return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}, as the evaluator says`;
+    const size = `${new Set(tree.map(({ node }) => node)).size} subformulas × ${columns.length} positions`;
+    return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}; the weights agree`;
   }
 
   /** A text as tables show it. */

@@ -7,7 +7,7 @@ import { type Looks, Matrices } from "./matrix";
 import { count } from "../words";
 import type { Program } from "./program";
 
-const KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+const KINDS = { token: "a token at every position", number: "a number at every position", truth: "true or false at every position", selector: "a selector: which positions (columns) each position (row) reads" };
 
 export class SOpPanel {
   readonly element: HTMLElement;
@@ -67,7 +67,7 @@ export class SOpPanel {
     const button = (row: number) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
     const users = program.scheme.edges.filter(({ from, role }) => from === number && role !== "again").map(({ to }) => to);
     this.facts.replaceChildren(
-      el("span", {}, `${KINDS[program.kind(number)]}, known ${layer < 0 ? "from the embedding on" : `after layer ${layer + 1}`}`),
+      el("span", {}, `${KINDS[program.kind(number)]}, in the stream ${layer < 0 ? "from the embedding on" : `after layer ${layer + 1}`}`),
       ...(users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => (n ? [" ", button(row)] : [button(row)])))] : []),
     );
     this.values.replaceChildren(...(selector === null ? [this.table(number)] : []));

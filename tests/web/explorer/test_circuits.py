@@ -291,8 +291,7 @@ def test_the_bits_the_outputs_and_the_words(opened: Open) -> None:
     )
     assert looks == [["0", "1.1"], ["1", "1.2"], ["2", "1.3"]]
     assert page.locator(".story").inner_text() == (
-        "The input c is 0. The next bit is that of the gate sum: XOR(a, b, c) = XOR(1, 1, 0), "
-        "and the decoder answers with 0."
+        "The input c is 0. The gate sum computes the next bit: XOR(a, b, c) = XOR(1, 1, 0), and the decoder answers with 0."
     )
     assert page.locator(".outputs li").all_inner_texts() == ["sum = 0", "carry = ·"]
     assert page.locator(".chip.now").get_attribute("title") == "c, an input"
@@ -328,7 +327,7 @@ def test_both_operands_of_one_head(opened: Open) -> None:
     assert looks == ["2", "3"]
     assert marked(page, ".node.now") == ["AND carry_3"]
     assert marked(page, ".node.operand") == ["XOR sum_1", "c"]
-    assert page.locator(".layer.chosen .where").inner_text() == "5 → 2, 3: 2 positions share the weight"
+    assert page.locator(".layer.chosen .where").inner_text() == "5 → 2, 3: 2 positions share the attention"
 
 
 @pytest.mark.slow

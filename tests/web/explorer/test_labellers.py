@@ -179,13 +179,37 @@ def test_the_layers_play_at_a_position(opened: Open) -> None:
     page.keyboard.press("Space")
     page.locator(".controls .stage", has_text="the outputs").wait_for()
     page.locator(".control.play[data-playing=false]").wait_for()
-    page.get_by_label("Speed").select_option("0.5")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Space")  # begins again
-    page.locator(".controls .stage", has_text="the embedding").wait_for()
-    page.keyboard.press("Space")
-    page.locator(".control.play[data-playing=false]").wait_for()
     assert position(page) == 3
+
+
+@pytest.mark.slow
+@in_browser
+def test_the_story_tells_what_each_layer_does(opened: Open) -> None:
+    page, told = opened(tm2tfr.explore("reverse", "abc")), []
+    for _ in range(4):
+        told.append(page.locator(".story").inner_text())
+        page.keyboard.press("ArrowDown")
+        settled(page)
+    here = "at position 2, the token c"
+    assert told == [
+        f"{here.capitalize()}: reverse is a. All positions are answered at once, in 2 layers; ▶ plays the layers at this "
+        "position.",
+        "The embedding writes what is known at position 2, the token c, before any layer: token = c, position = 2, i = 2 "
+        "and 1 more value.",
+        f"Layer 1, {here}: head 1.1 takes the mean of 3 positions. The layer writes mean length.share = 1/3 "
+        "and 1 more value.",
+        f"Layer 2, {here}: head 2.1 attends to position 0, the token a. The layer writes picked reverse = a.",
+    ]
+
+
+@pytest.mark.slow
+@in_browser
+def test_the_help_explains_the_terms_of_its_kind(opened: Open) -> None:
+    page = opened(tm2tfr.explore("reverse", "abc"))
+    page.keyboard.press("?")
+    terms = page.locator("dialog dt").all_inner_texts()
+    assert {"s-op", "selector", "head 2.1", "runner-up, gap", "subspace"} <= set(terms)
+    assert not {"g", "Q[a]", "gate"} & set(terms)
 
 
 @pytest.mark.slow
@@ -198,7 +222,7 @@ def test_every_position_shows_its_own(opened: Open) -> None:
     for row in explorer.traces[0].rows:
         i, token, answer, _ = row
         assert position(page) == i
-        assert page.locator(".story").inner_text().startswith(f"Position {i} has the token {token}: histogram is {answer}")
+        assert page.locator(".story").inner_text().startswith(f"At position {i}, the token {token}: histogram is {answer}")
         assert page.locator(".chip.now").inner_text() == token
         assert page.locator(".chips .answer.now").inner_text() == answer
         assert page.locator("[data-column='histogram']").nth(i).inner_text() == f"{answer}✓"

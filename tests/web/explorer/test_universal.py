@@ -114,7 +114,7 @@ class TestInABrowser:
         assert found(shown) == []
         shared = [rule.get_attribute("data-rule") for rule in shown.locator(".prompt-rule.shared").all()]
         assert shared == ["A,1", "B,1"]
-        assert said(shown) == "6.1 looks for Z,1: no rule: HALT (2 positions share the weight)"
+        assert said(shown) == "6.1 looks for Z,1: no rule: HALT (2 positions share the attention)"
         assert shown.locator(".story").inner_text().endswith("The prompt has no rule for Z,1, and the answer is HALT.")
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
 

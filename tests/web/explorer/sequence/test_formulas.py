@@ -43,6 +43,7 @@ def choose(page: Any, name: str, position: int) -> None:
 
 
 def story(page: Any) -> str:
+    browser.settled(page)
     return str(page.locator(".formula-why .story").inner_text())
 
 

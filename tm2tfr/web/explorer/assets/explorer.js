@@ -168,9 +168,9 @@ var explorer = (() => {
   function escaped(sign2) {
     if (SHORT[sign2]) return SHORT[sign2];
     if (!UNPRINTABLE.test(sign2)) return sign2;
-    const code = sign2.codePointAt(0).toString(16);
-    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
-    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
+    const code2 = sign2.codePointAt(0).toString(16);
+    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
+    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
   }
 
   // src/live/attention.ts
@@ -480,8 +480,8 @@ var explorer = (() => {
       this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
       this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
       this.stages = spec.stages.map(
-        (written2) => new Map(
-          written2.map(([n, { values, others }]) => [
+        (written3) => new Map(
+          written3.map(([n, { values, others }]) => [
             n,
             {
               values: buffers(values),
@@ -588,10 +588,10 @@ var explorer = (() => {
     /** Whether a step (-1: the embedding) changed subspace n at position i. */
     changed(n, step, i) {
       if (step >= this.steps) return false;
-      const after = this.value(n, 2 * step + 2, i).coordinates;
-      if (step < 0) return after.some((value) => value !== 0);
+      const after2 = this.value(n, 2 * step + 2, i).coordinates;
+      if (step < 0) return after2.some((value) => value !== 0);
       const before = this.value(n, 2 * step, i).coordinates;
-      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
+      return after2.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
   function looks({ mask, seen, sharers }, positions2, buffers) {
@@ -786,12 +786,18 @@ var explorer = (() => {
     const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
     return layer >= 1 && layer <= layers.length ? layer : null;
   }
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer, pass] = run2.spec.steps[step];
+    return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   function words(subspace, value, i) {
     if (!subspace.labels) return number(value.number, i);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
-    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+    const terms2 = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
+    return `⟨${terms2.slice(0, 4).join(" + ")}${terms2.length > 4 ? " + …" : ""}⟩`;
   }
   function shortened(text, most) {
     const signs = [...text];
@@ -804,7 +810,6 @@ var explorer = (() => {
   }
   var STOP = "stop";
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
-  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token(text) {
@@ -830,17 +835,7 @@ var explorer = (() => {
     if (found) return [...asked, " and finds ", token(`→${found.answer}`), `, at position ${found.value}`];
     if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
-    return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
-  }
-  function labelledStory(run2, i) {
-    const { reference, columns } = run2.spec;
-    const answers2 = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
-      const due = run2.wrong(name, i);
-      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
-      return [n ? ", " : "", token(name), " is ", token(run2.rows.cell(name, i)), ...mark2];
-    });
-    const more = columns.length - 1 - MOST_TOLD;
-    return ["Position ", String(i), " has the token ", token(run2.rows.fed(i)), ": ", ...answers2, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
+    return [...asked, ": no rule: ", token("HALT"), ` (${spread} the attention)`];
   }
   function plainStory(run2, i) {
     const { rows } = run2;
@@ -972,11 +967,11 @@ var explorer = (() => {
     const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
     const halting = new Set(machine.halting);
     const tape = new Map(word.map((symbol2, cell) => [cell, symbol2]));
-    let [state, head, written2, moved] = [machine.start, 0, under, 0];
+    let [state, head, written3, moved] = [machine.start, 0, under, 0];
     for (let step = 0; ; step++) {
       const symbol2 = tape.get(head) ?? blank;
       const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol2}`);
-      const row = [token2, states[state], written2, moved, head, symbol2];
+      const row = [token2, states[state], written3, moved, head, symbol2];
       if (!rule) {
         const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol2);
         yield [...row, unruled?.[2] ?? machine.stopped[state]];
@@ -990,7 +985,7 @@ var explorer = (() => {
       yield [...row, token2];
       if (VERDICTS2.includes(token2)) return;
       tape.set(head, write);
-      [state, head, written2, moved] = [next, head + made, write, said];
+      [state, head, written3, moved] = [next, head + made, write, said];
     }
   }
   function machineSays(machine) {
@@ -1945,8 +1940,8 @@ var explorer = (() => {
     /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
     attend(n, x, reads, position, length, watch) {
       const { heads } = this.layers[n];
-      const looks3 = heads.map((head) => head.look(reads, position, length));
-      if (watch) looks3.forEach((look, k) => watch.head(n, k, look));
+      const looks4 = heads.map((head) => head.look(reads, position, length));
+      if (watch) looks4.forEach((look, k) => watch.head(n, k, look));
       for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]] += added[r];
     }
     /** Add to x what the feed-forward part of layer n answers. */
@@ -1990,11 +1985,11 @@ var explorer = (() => {
       };
     }
     /** Refuse a stream that is not finite after a layer, from 0; -1: after the embedding. */
-    check(x, after, position) {
+    check(x, after2, position) {
       const wrong = this.careful ? firstInfinite(x) : -1;
       if (wrong < 0) return;
       const direction = this.decoder.names.directions[wrong] ?? String(wrong);
-      const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
+      const where = after2 < 0 ? "embedding" : layerCalled(this.decoder, after2 + 1);
       throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
     }
     checkHidden(n, { writes }, hidden, position) {
@@ -2195,8 +2190,8 @@ var explorer = (() => {
     return found === 0 ? null : combination(labels, part);
   }
   function combination(labels, values) {
-    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+    const terms2 = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
+    return `⟨${terms2.slice(0, 4).join(" + ")}${terms2.length > 4 ? " + …" : ""}⟩`;
   }
 
   // src/broken/rational.ts
@@ -2640,9 +2635,9 @@ var explorer = (() => {
   };
   function recordedWhole(decoder, given, subspaces) {
     const shown2 = given.map(() => ({ stages: [], looks: [] }));
-    const watch = ({ stages, looks: looks3 }) => ({
+    const watch = ({ stages, looks: looks4 }) => ({
       stage: (layer, part, x) => stages.push({ layer, part, x: x.slice() }),
-      head: (_layer, _head, look) => looks3.push(look && { ...look, scores: look.scores.slice() })
+      head: (_layer, _head, look) => looks4.push(look && { ...look, scores: look.scores.slice() })
     });
     const passed = wholeRun(decoder, given, new Map(shown2.map((each, i) => [i, watch(each)])));
     const passes = decoder.layers.map(() => 0);
@@ -2653,9 +2648,9 @@ var explorer = (() => {
     });
     const heads = steps.map(([layer]) => decoder.layers[layer].heads);
     const recorder = new Recorder(subspaces, heads.map(({ length }) => length), steps, given.length);
-    shown2.forEach(({ stages, looks: looks3 }, i) => {
+    shown2.forEach(({ stages, looks: looks4 }, i) => {
       for (const { layer, part, x } of stages) recorder.stage(layer, part, x);
-      const each = looks3.values();
+      const each = looks4.values();
       heads.forEach((those, step) => those.forEach(({ mask }, k) => recorder.head(step, k, each.next().value, inSight(mask, i, given.length)[0])));
     });
     return { passed, recorder };
@@ -3383,7 +3378,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     if (!name) return coefficient(value);
     return Math.abs(value) === 1 ? value > 0 ? name : `-${name}` : `${coefficient(value)}·${name}`;
   }
-  function form(terms, constant = null) {
+  function form(terms2, constant = null) {
     const pieces = [];
     const add = (name, weight) => {
       const text = termText(weight.value, name);
@@ -3391,7 +3386,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const before = pieces.length ? negative ? " - " : " + " : "";
       pieces.push({ before, text: visible(before && negative ? text.slice(1) : text), name, weight });
     };
-    for (const { name, weight } of terms) add(name, weight);
+    for (const { name, weight } of terms2) add(name, weight);
     if (constant?.value) add("", constant);
     return pieces.length ? pieces : [plain("0")];
   }
@@ -3417,9 +3412,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const own = `${path}.heads.${k}`;
       lines.push([plain(`  ${sourced(`head ${quoted(about2.name)}`, about2.source)}: ${MASKED[head.mask]}, ${about2.weighting}`)]);
       if (!head.query.values.length && !head.key.values.length) lines.push([plain("    query = key = 0 (uniform attention)")]);
-      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms, c) => lines.push([plain(`    ${part2}[${c}] = `), ...form(terms)]));
+      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms2, c) => lines.push([plain(`    ${part2}[${c}] = `), ...form(terms2)]));
       const targets = grouped(`${own}.output`, head.output, "column", directions);
-      grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
+      grouped(`${own}.value`, head.value, "row", directions).forEach((terms2, c) => lines.push([plain(`    value[${c}] = `), ...form(terms2), plain(" → "), ...form(targets[c])]));
     });
     lines.push(...normed2(decoder, layer.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
     const part = layer.feedForward;
@@ -3430,7 +3425,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const units = said.units;
       lines.push([plain(`  feed-forward, ${units.length} hidden unit${units.length === 1 ? "" : "s"}`)]);
       grouped(`${own}.input`, part.input, "row", directions).forEach(
-        (terms, u) => lines.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
+        (terms2, u) => lines.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms2, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
       );
       const offset = weightsOf2(`${own}.output_bias`, part.outputBias);
       if (offset.length) lines.push([plain("    bias → "), ...form(offset.map((weight) => ({ name: directions[weight.row], weight })))]);
@@ -3452,14 +3447,14 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   function embeddingListing(decoder) {
     const { directions } = decoder.names;
     const lines = [[plain("embedding")]];
-    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms, n) => lines.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms)]));
-    grouped("position_embedding", decoder.place, "column", directions).forEach((terms, n) => lines.push([plain(`  position ${decoder.features[n]} → `), ...form(terms)]));
+    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms2, n) => lines.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms2)]));
+    grouped("position_embedding", decoder.place, "column", directions).forEach((terms2, n) => lines.push([plain(`  position ${decoder.features[n]} → `), ...form(terms2)]));
     if (!decoder.table) return lines;
     const positions2 = decoder.table.width;
     lines.push([plain(`  table of ${counted(positions2, "position")}`)]);
-    grouped("position_table", decoder.table, "column", directions).forEach((terms, i) => {
+    grouped("position_table", decoder.table, "column", directions).forEach((terms2, i) => {
       if (positions2 > TABLED && i === positions2 - 1) lines.push([plain(`    … ${counted(positions2 - TABLED, "more position")}`)]);
-      if (i < TABLED - 1 || i === positions2 - 1 || positions2 <= TABLED) lines.push([plain(`    at ${i} → `), ...form(terms)]);
+      if (i < TABLED - 1 || i === positions2 - 1 || positions2 <= TABLED) lines.push([plain(`    at ${i} → `), ...form(terms2)]);
     });
     return lines;
   }
@@ -3467,7 +3462,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
     const names = answered(decoder);
     const lines = [...normed2(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
-    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
+    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms2, n) => lines.push([plain(`  logit ${names[n]} = `), ...form(terms2, bias.get(n))]));
     return lines;
   }
   function textOf(lines) {
@@ -3521,7 +3516,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     return [...text];
   }
-  function labelledWord({ name, most }, { before, after, alphabet, about }, text) {
+  function labelledWord({ name, most }, { before, after: after2, alphabet, about }, text) {
     const word = tokensOf(text);
     if (about && !word.length) throw new Refused(about.empty);
     const wrong = about ? word.findIndex((token2) => !alphabet.includes(token2)) : -1;
@@ -3529,7 +3524,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const [start2, middle, end2] = about.unknown;
       throw new Refused(`${start2}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
     }
-    const many = before.length + word.length + after.length;
+    const many = before.length + word.length + after2.length;
     if (many > most) throw new Refused(`${name}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
     return word;
   }
@@ -3696,13 +3691,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
     ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
-    ["g", `enlarge the ${graph} to the whole window, and back`],
+    ...graph ? [["g", `enlarge the ${graph} to the whole window, and back`]] : [],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
     ["d", "jump to the first divergence, if there is one"],
     ["r", "show the raw numbers of the residual stream"],
     ["t", "light, dark, or the system's setting"],
-    ["?", "show these keys"]
+    ["?", "show this"]
   ];
   var Controls = class {
     constructor(store, root2, signal, settings) {
@@ -3737,10 +3732,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       );
       this.help = el(
         "dialog",
-        { class: "help", "aria-label": "Keys" },
+        { class: "help", "aria-label": "Terms and keys" },
+        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close")),
+        el("h2", {}, "Terms"),
+        el("dl", { class: "terms" }, ...settings.terms.flatMap(([term, meaning]) => [el("dt", {}, term), el("dd", {}, meaning)])),
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
-        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)]))
       );
       store.subscribe((now) => this.draw(now));
       addEventListener("keydown", (event) => this.key(event), { signal });
@@ -4025,7 +4022,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     /** It has nothing to measure: its lines break where they have to. */
     measure() {
     }
-    draw(position, playing) {
+    draw(position, _layer, playing) {
       const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
@@ -4039,14 +4036,14 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const quarter = MOST / 4;
       const first = Math.max(0, Math.min(quarter * (Math.floor((i + 1) / quarter) - 2), circuit.size - MOST));
       const last = Math.min(circuit.size, first + MOST);
-      const looks3 = this.heads.map(({ layer, head }) => this.run.look(layer, head, i));
+      const looks4 = this.heads.map(({ layer, head }) => this.run.look(layer, head, i));
       const focused = this.cells.contains(document.activeElement);
-      this.cells.replaceChildren(...Array.from({ length: last - first }, (_, n) => this.cell(first + n, i, looks3)));
+      this.cells.replaceChildren(...Array.from({ length: last - first }, (_, n) => this.cell(first + n, i, looks4)));
       if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
       this.more.hidden = last - first === circuit.size;
       this.more.textContent = `bits ${first} to ${last - 1} of 0 to ${circuit.size - 1}`;
     }
-    cell(net, i, looks3) {
+    cell(net, i, looks4) {
       const { bits: bits3, circuit, store } = this;
       const bit = bits3.known(net, i);
       const wrong = bit !== null && net <= i + 1 ? bits3.wrong(net) : void 0;
@@ -4054,7 +4051,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const outputs = circuit.outputs(net).map((name) => `, output ${name}`).join("");
       const said = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
       const seen = this.heads.flatMap(({ label: label2 }, n) => {
-        const look = looks3[n];
+        const look = looks4[n];
         return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label2, title: `head ${label2} looks here` }, label2)] : [];
       });
       const button = el(
@@ -4083,7 +4080,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const operands = circuit.operands(gate);
       const values = operands.map((operand) => bits3.at(operand, i) ?? "?").join(", ");
       const due = bits3.computed(gate, i);
-      const what = ["The next bit is that of the gate ", token2(circuit.name(gate)), ": ", token2(circuit.formula(gate)), ...operands.length ? [" = ", token2(`${circuit.kind(gate)}(${values})`)] : []];
+      const what = ["The gate ", token2(circuit.name(gate)), " computes the next bit: ", token2(circuit.formula(gate)), ...operands.length ? [" = ", token2(`${circuit.kind(gate)}(${values})`)] : []];
       if (due === answer) return [...given, ...what, ", and the decoder answers with ", token2(answer), run2.ends(i) ? ", which ends the run." : "."];
       return [...given, ...what, ...due === null ? [] : [" = ", token2(due)], ", but the decoder answers with ", token2(answer), run2.ends(i) ? ", which ends the run." : "."];
     }
@@ -4601,9 +4598,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.drawn = broken.listed;
       const lines = this.lines().map((line) => el("span", { class: "line" }, ...line.flatMap((piece) => this.nodes(piece)), "\n"));
       this.listing.replaceChildren(...lines);
-      const terms = this.terms();
-      set(terms[0] ?? this.listing, { tabindex: 0 });
-      if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
+      const terms2 = this.terms();
+      set(terms2[0] ?? this.listing, { tabindex: 0 });
+      if (focused !== void 0) terms2.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
     }
     lines() {
       const { listed: listed2, about } = this.broken;
@@ -4639,14 +4636,14 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Among the terms the arrows go from one to the next. */
     moved(event) {
-      const terms = this.terms();
-      const here = terms.indexOf(document.activeElement);
-      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms.length - 1 };
+      const terms2 = this.terms();
+      const here = terms2.indexOf(document.activeElement);
+      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms2.length - 1 };
       const next = step[event.key];
       if (here < 0 || next === void 0) return;
       event.preventDefault();
-      const term = terms[Math.max(0, Math.min(terms.length - 1, next))];
-      set(terms[here], { tabindex: -1 });
+      const term = terms2[Math.max(0, Math.min(terms2.length - 1, next))];
+      set(terms2[here], { tabindex: -1 });
       set(term, { tabindex: 0 });
       term.focus();
     }
@@ -4741,8 +4738,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
       this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
       const steps = run2.stepsWith(layer);
-      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
-      const chips = this.layOut(i, looks3);
+      const looks4 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
+      const chips = this.layOut(i, looks4);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
@@ -4755,7 +4752,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i, looks3, chips, width, run2.layerOf(layer));
+      this.drawArcs(i, looks4, chips, width, run2.layerOf(layer));
       if (width <= this.room + 6) return;
       const { left } = chips.find((chip) => chip.i === i);
       this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
@@ -4775,11 +4772,11 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       return i > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
-    layOut(i, looks3) {
+    layOut(i, looks4) {
       const { room } = this;
       this.limit = Infinity;
       const chosen = new Set(this.labels ? [0, i, this.run.count - 1] : [i, i + 1]);
-      for (const look of looks3) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+      for (const look of looks4) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i)?.found;
       if (rule) chosen.add(rule.key);
       for (const sizes of this.total(i) - 2 < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
@@ -4890,9 +4887,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         },
         this.shown(i, now)
       );
-      const answered2 = !this.labels && i > now;
-      const item = el("li", {}, button, el("span", { class: "index" }, answered2 ? "answer" : String(i)), this.labels ? this.answerOf(i, now) : null);
-      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered3 = !this.labels && i > now;
+      const item = el("li", {}, button, el("span", { class: "index" }, answered3 ? "answer" : String(i)), this.labels ? this.answerOf(i, now) : null);
+      if (answered3) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
@@ -4916,19 +4913,19 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const said = `${name}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
       return el("span", { class: `answer mono${i === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said }, shortened(text, this.limit));
     }
-    drawArcs(i, looks3, chips, width, layer) {
-      const middle = this.middles(looks3, chips, i);
+    drawArcs(i, looks4, chips, width, layer) {
+      const middle = this.middles(looks4, chips, i);
       const here = middle.get(i);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
       const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
-      const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
-      const height = LANE * (looks3.length + 0.5) + LOWEST2;
+      const order2 = looks4.map((_, n) => n).sort((a, b) => this.span(looks4[a], i) - this.span(looks4[b], i) || a - b);
+      const height = LANE * (looks4.length + 0.5) + LOWEST2;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
-      const drawn = looks3.map((look, n) => {
+      const drawn = looks4.map((look, n) => {
         const lift = LANE * order2.indexOf(n) + LOWEST2;
         const { label: label2, name, layer: l } = this.heads[n];
         const top = height - lift;
-        const from = here + (n - (looks3.length - 1) / 2) * 5;
+        const from = here + (n - (looks4.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
           class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label2) : l === layer) ? " chosen" : ""}${this.lit?.has(label2) ? " lit" : ""}`,
@@ -4953,7 +4950,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
             if (chip.i > start2 && chip.i < last && chip.i !== i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
         }
         for (const j of targets) {
-          const to = Math.max(EDGE, middle.get(j) + (n - (looks3.length - 1) / 2) * 5);
+          const to = Math.max(EDGE, middle.get(j) + (n - (looks4.length - 1) / 2) * 5);
           const peak = height - lift / 0.75;
           if (j === i) {
             labels[0] = from;
@@ -4967,12 +4964,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described3(look)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks4.map((look, n) => `head ${this.heads[n].label}: ${described3(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
-    middles(looks3, chips, i) {
+    middles(looks4, chips, i) {
       const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
-      for (const look of looks3)
+      for (const look of looks4)
         for (const j of look.uniform ? [] : look.sharers) {
           const next = middle.has(j) || j >= this.run.spec.lead ? void 0 : chips.find((chip) => chip.i > j);
           if (!next) continue;
@@ -5122,8 +5119,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      const written2 = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
-      return new Map(written2.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
+      const written3 = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written3.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
@@ -5135,7 +5132,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const look = this.run.look(step, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
         const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the attention` : `${i} → ${look.winner}`;
         const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
@@ -5233,12 +5230,6 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
     }
   };
-  function stepNamed(run2, step) {
-    if (step < 0) return "the embedding";
-    if (step >= run2.steps) return "the outputs";
-    const [layer, pass] = run2.spec.steps[step];
-    return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
-  }
   function read3(called, scores, listing) {
     const text = el("pre", { tabindex: 0 });
     const element = el("div", { class: "weights", hidden: true }, ...scores, text);
@@ -5549,9 +5540,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       case "predicate":
         return { words: [named(first), " is ", { code: text(first, i) }, `, which is ${true_ ? "" : "not "}${predicateSaid(node)}`], cells: here(first) };
       case "sum": {
-        const terms = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i))}`);
+        const terms2 = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i))}`);
         const constant = node.constant !== 0 ? [String(node.constant)] : [];
-        return { words: [{ code: `${[...terms, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number3, i)}` }], cells: here(...node.arguments) };
+        return { words: [{ code: `${[...terms2, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number3, i)}` }], cells: here(...node.arguments) };
       }
       case "retrieve": {
         const there = selected3[number3][i - 1].flatMap((yes, k) => yes ? [k + 1] : []);
@@ -5607,8 +5598,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.run = run2;
       this.spec = spec;
       this.store = store;
-      const { before, after } = spec;
-      const tokens = Array.from({ length: run2.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
+      const { before, after: after2 } = spec;
+      const tokens = Array.from({ length: run2.count - before.length - after2.length }, (_, p) => this.fed(p + before.length));
       this.found = evaluate(spec, tokens);
       this.tree = treeOf(spec);
       this.heads = run2.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
@@ -5708,8 +5699,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     summary() {
       const { tree, columns, cells: cells2 } = this;
       const bad = cells2.flat().filter((cell) => cell.classList.contains("bad")).length;
-      const size = `${new Set(tree.map(({ node }) => node)).size} parts × ${columns.length} positions`;
-      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}, as the evaluator says`;
+      const size = `${new Set(tree.map(({ node }) => node)).size} subformulas × ${columns.length} positions`;
+      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}; the weights agree`;
     }
     /** A text as tables show it. */
     shown(text) {
@@ -5761,14 +5752,14 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const wrong = this.wrong(node, p);
       const value = this.found.texts[node][p];
       const said = kind2 === "bit" ? value === "T" ? "true" : "false" : this.shown(value);
-      const code = (text2) => el("code", {}, this.shown(text2));
-      const first = el("p", { class: "story" }, code(variable || name), ` is `, el("b", {}, said), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code(word.code)), ".");
-      const looks3 = heads.map(
+      const code2 = (text2) => el("code", {}, this.shown(text2));
+      const first = el("p", { class: "story" }, code2(variable || name), ` is `, el("b", {}, said), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code2(word.code)), ".");
+      const looks4 = heads.map(
         ({ label: label2, hue, attended }) => el("p", { class: `look ${hue}` }, el("b", { class: "tag" }, label2), el("span", {}, `the head looks at ${attended.length > 1 ? "positions" : "position"} `, el("b", { class: "where" }, listed(attended))))
       );
       const whole3 = text !== name && text !== variable ? el("p", { class: "meaning mono" }, variable ? `${variable} = ${text}` : text) : null;
       const bad = wrong === null ? null : el("p", { class: "bad" }, `✗ The weights say ${wrong} here.`);
-      return [first, bad, ...looks3, whole3].filter((part) => part !== null);
+      return [first, bad, ...looks4, whole3].filter((part) => part !== null);
     }
     ends(position) {
       const token2 = this.run.rows.fed(position);
@@ -6037,7 +6028,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
         this.scroll,
         this.said,
-        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "click a name to see how it is made; ↑ ↓ along the arcs, ← → row by row, Enter chooses"))
       );
     }
     program;
@@ -6257,8 +6248,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
       const here = rows[place];
       const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
-      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
-      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const after2 = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after2, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
       const find = keys2[event.key];
       if (!find) return;
       event.preventDefault();
@@ -6393,13 +6384,13 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** See what there is in the pass of a step. */
     turn({ layer: step }) {
-      const { spec, run: run2, after } = this;
+      const { spec, run: run2, after: after2 } = this;
       const [layer, pass] = run2.spec.steps[step] ?? [-1, 0];
       const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last]) => first <= layer && layer <= last)];
       if (loop === void 0) return void (this.evaluated = this.whole);
       const key = `${loop} ${pass}`;
-      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
-      this.evaluated = after.get(key);
+      if (!after2.has(key)) after2.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after2.get(key);
     }
     /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
     known(row, { layer: step }) {
@@ -6627,7 +6618,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/sequence/sop.ts
-  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var KINDS = { token: "a token at every position", number: "a number at every position", truth: "true or false at every position", selector: "a selector: which positions (columns) each position (row) reads" };
   var SOpPanel = class {
     constructor(program, store) {
       this.program = program;
@@ -6683,7 +6674,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const button = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
       const users = program.scheme.edges.filter(({ from, role }) => from === number3 && role !== "again").map(({ to }) => to);
       this.facts.replaceChildren(
-        el("span", {}, `${KINDS[program.kind(number3)]}, known ${layer < 0 ? "from the embedding on" : `after layer ${layer + 1}`}`),
+        el("span", {}, `${KINDS[program.kind(number3)]}, in the stream ${layer < 0 ? "from the embedding on" : `after layer ${layer + 1}`}`),
         ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button(row)] : [button(row)]))] : []
       );
       this.values.replaceChildren(...selector === null ? [this.table(number3)] : []);
@@ -7204,6 +7195,58 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
 
+  // src/sequence/story.ts
+  var MOST7 = 3;
+  function sequenceStory(run2, layer, i) {
+    const at = ["position ", code(i), ", the token ", code(run2.rows.fed(i))];
+    if (layer >= run2.steps) return answered2(run2, i, at);
+    if (layer < 0) return ["The embedding writes what is known at ", ...at, ", before any layer", ...after(": ", written2(run2, -1, i)), "."];
+    const { heads } = run2.spec.layers[run2.layerOf(layer)];
+    const values = written2(run2, layer, i);
+    const name = capital(stepNamed(run2, layer));
+    const nothing = " Nothing changes at this position.";
+    if (!heads.length) return [`${name}, at `, ...at, ...values.length ? [": from what this position holds, ReLU units compute ", ...values, "."] : [".", nothing]];
+    return [`${name}, at `, ...at, ": ", ...looks3(run2, layer, i), ".", ...values.length ? [" The layer writes ", ...values, "."] : [nothing]];
+  }
+  function looks3(run2, step, i) {
+    const l = run2.layerOf(step);
+    const { heads } = run2.spec.layers[l];
+    const told = heads.slice(0, MOST7).flatMap((_, k) => {
+      const { uniform, count: shared, winner, sharers } = run2.look(step, k, i);
+      const head = [k ? "; head " : "head ", code(`${l + 1}.${k + 1}`)];
+      if (uniform && shared > 1) return [...head, " takes the mean of ", count(shared, "position")];
+      if (shared > 1) return [...head, ` attends to ${count(shared, "position")} equally: `, code(sharers.slice(0, MOST7).join(", ") + (shared > MOST7 ? ", …" : ""))];
+      return [...head, " attends to position ", code(winner), ", the token ", code(run2.rows.fed(winner))];
+    });
+    return heads.length > MOST7 ? [...told, `; and ${count(heads.length - MOST7, "more head")}`] : told;
+  }
+  function written2(run2, step, i) {
+    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
+    const plain3 = changed2.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
+    const told = plain3.slice(0, MOST7).flatMap(([name, value], n) => [n ? ", " : "", el("span", {}, name), " = ", code(value)]);
+    const more = changed2.length - Math.min(MOST7, plain3.length);
+    return more ? [...told, told.length ? ` and ${count(more, "more value")}` : count(more, "value")] : told;
+  }
+  function answered2(run2, i, at) {
+    const { reference, columns, layers } = run2.spec;
+    const answers2 = columns.slice(1, 1 + MOST7).flatMap(({ name }, n) => {
+      const due = run2.wrong(name, i);
+      return [n ? ", " : "", code(name), " is ", code(run2.rows.cell(name, i)), ...due === void 0 ? [] : [" (the ", reference, " says ", code(due), ")"]];
+    });
+    const more = columns.length - 1 - MOST7;
+    const rest = more > 0 ? `, and ${count(more, "more output")} in the table` : "";
+    return ["At ", ...at, ": ", ...answers2, rest, `. All positions are answered at once, in ${count(layers.length, "layer")}; ▶ plays the layers at this position.`];
+  }
+  function after(sign2, words2) {
+    return words2.length ? [sign2, ...words2] : [];
+  }
+  function capital(text) {
+    return text.charAt(0).toUpperCase() + text.slice(1);
+  }
+  function code(text) {
+    return el("b", { class: "mono" }, String(text));
+  }
+
   // src/tape.ts
   var MARGIN2 = 2;
   var Tape = class {
@@ -7238,13 +7281,14 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
     }
-    draw(position, playing) {
+    /** layer: the chosen one, as `Showing.layer` counts it. */
+    draw(position, layer, playing) {
       const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      const plain3 = run2.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain3(run2, i));
+      const plain3 = () => run2.spec.labels ? sequenceStory(run2, layer, i) : plainStory(run2, i);
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain3());
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -7310,6 +7354,49 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.first = Math.max(this.lowest, Math.min(first, this.highest + 1 - room));
     }
   };
+
+  // src/terms.ts
+  var STREAM = [
+    ["position", "the place of a token, counted from 0"],
+    ["residual stream", "the vector that a position carries through the layers; the embedding writes it first, and every layer adds to it"],
+    ["subspace", "the coordinates of that vector that hold one variable"],
+    ["layer", "attention, feed-forward, or both: heads read other positions, ReLU units compute from this one alone"],
+    ["head 2.1", "head 1 of layer 2; an arc shows which position it attends to"],
+    ["score", "how well a position matches what the head looks for: query · key. The head attends to the largest; positions that tie share the attention equally"],
+    ["runner-up, gap", "the best score at any other position, and how far below it is: the larger the gap, the more softmax and rounding are tolerated"],
+    ["unembedding", "the matrix that reads the answer off the stream after the last layer"]
+  ];
+  var RASP = [
+    ["s-op", "a variable of the program: one value at every position"],
+    ["selector", "which positions (columns) each position (row) reads"],
+    ["aggregate", "the mean of an s-op over the selected positions, or the value at the one selected position"],
+    ["X.share, mean X.share", "made by the compiler: the attention that falls on the marked positions, from which the next layer computes X"],
+    ["picked X, found by X", "made by the compiler: what the head copied, and whether its selector selects anything"],
+    ["steps of X", "made by the compiler: ReLU units that tell the possible values of X apart"]
+  ];
+  var LOGIC = [
+    ["Q[a]", "true where the token is a"],
+    ["subformula", "a part of the formula; it is true or false at every position"],
+    ["p since q", "q is true here or at an earlier position, and p at every position from there to here"],
+    ["p until q", "the same, towards the end of the word"],
+    ["once p, count(p)", "p is true here or earlier; the number of such positions"]
+  ];
+  var CIRCUIT = [
+    ["gate", "one per position after the inputs: the decoder answers with its bit, which is the next token"],
+    ["a, b, c", "the operands of the gate that is computed here: the positions of their bits. x_a, x_b and x_c are the bits"],
+    ["t110", "the bit of the gate's truth table in the row 1, 1, 0"]
+  ];
+  var MACHINE = [
+    ["triple", "a token such as (q1,x,+1): the new state, the symbol written, the move of the head"],
+    ["x, y", "the token at this position, and the next token, which is the answer"],
+    ["q, b, m", "the parts of the token: state, symbol written, move"],
+    ["h, a", "the cell under the head, and the symbol in it"],
+    ["δ(q, a)", "the rule of the machine for state q and symbol a"]
+  ];
+  function terms(data) {
+    const own = data.sequence ? data.sequence.kind === "rasp" ? RASP : LOGIC : data.circuit ? CIRCUIT : data.runs[0].tape ? MACHINE : [];
+    return [...own, ...STREAM];
+  }
 
   // src/verdict.ts
   function notices(runs, store, searched2) {
@@ -7379,8 +7466,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
     const store = new Store(last, runs[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
-    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
-    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer) => stepNamed(runs[0], layer) });
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : data.machine ? "state graph" : null);
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, terms: terms(data), stage: (layer) => stepNamed(runs[0], layer) });
     const scene = { root: root2, signal, store, buffers, data, circuit, several: runs.length > 1, broken: around.broken ?? null };
     const changes = around.broken && new ChangesPanel(around.broken);
     scene.broken?.watched(changes ? [() => changes.draw()] : []);
@@ -7454,7 +7541,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       panel?.draw(i, layer, now);
       soft?.draw(i);
       if (pointing) return;
-      tape.draw(i, playing);
+      tape.draw(i, layer, playing);
       rules?.draw(i);
       layers.draw(i, layer);
       stream.draw(i, layer, raw, panel?.subspace?.(now));

@@ -25,9 +25,9 @@
   function escaped(sign) {
     if (SHORT[sign]) return SHORT[sign];
     if (!UNPRINTABLE.test(sign)) return sign;
-    const code = sign.codePointAt(0).toString(16);
-    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
-    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
+    const code2 = sign.codePointAt(0).toString(16);
+    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
+    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
   }
 
   // src/dom.ts
@@ -162,8 +162,8 @@
       this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
       this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
       this.stages = spec.stages.map(
-        (written) => new Map(
-          written.map(([n, { values, others }]) => [
+        (written2) => new Map(
+          written2.map(([n, { values, others }]) => [
             n,
             {
               values: buffers(values),
@@ -270,10 +270,10 @@
     /** Whether a step (-1: the embedding) changed subspace n at position i. */
     changed(n, step, i) {
       if (step >= this.steps) return false;
-      const after = this.value(n, 2 * step + 2, i).coordinates;
-      if (step < 0) return after.some((value) => value !== 0);
+      const after2 = this.value(n, 2 * step + 2, i).coordinates;
+      if (step < 0) return after2.some((value) => value !== 0);
       const before = this.value(n, 2 * step, i).coordinates;
-      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
+      return after2.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
   function looks({ mask, seen, sharers }, positions, buffers) {
@@ -1078,6 +1078,12 @@
     const layer = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
     return layer >= 1 && layer <= layers.length ? layer : null;
   }
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer, pass] = run2.spec.steps[step];
+    return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   function words(subspace, value, i) {
     if (!subspace.labels) return number2(value.number, i);
     if (value.number > 0) return subspace.labels[value.number - 1];
@@ -1094,7 +1100,6 @@
   function count(n, noun) {
     return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   }
-  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token(text) {
@@ -1114,16 +1119,6 @@
     if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
     const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
     return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token(answer), "."];
-  }
-  function labelledStory(run2, i) {
-    const { reference, columns } = run2.spec;
-    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
-      const due = run2.wrong(name, i);
-      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
-      return [n ? ", " : "", token(name), " is ", token(run2.rows.cell(name, i)), ...mark2];
-    });
-    const more = columns.length - 1 - MOST_TOLD;
-    return ["Position ", String(i), " has the token ", token(run2.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
   function plainStory(run2, i) {
     const { rows } = run2;
@@ -1247,8 +1242,8 @@
       this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
       this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
       const steps = run2.stepsWith(layer);
-      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
-      const chips = this.layOut(i, looks2);
+      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
+      const chips = this.layOut(i, looks3);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
@@ -1261,7 +1256,7 @@
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i, looks2, chips, width, run2.layerOf(layer));
+      this.drawArcs(i, looks3, chips, width, run2.layerOf(layer));
       if (width <= this.room + 6) return;
       const { left } = chips.find((chip) => chip.i === i);
       this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
@@ -1281,11 +1276,11 @@
       return i > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
-    layOut(i, looks2) {
+    layOut(i, looks3) {
       const { room } = this;
       this.limit = Infinity;
       const chosen = new Set(this.labels ? [0, i, this.run.count - 1] : [i, i + 1]);
-      for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+      for (const look of looks3) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i)?.found;
       if (rule) chosen.add(rule.key);
       for (const sizes of this.total(i) - 2 < MOST ? [WIDE, CLOSE, MEDIUM] : []) {
@@ -1396,9 +1391,9 @@
         },
         this.shown(i, now)
       );
-      const answered2 = !this.labels && i > now;
-      const item = el("li", {}, button, el("span", { class: "index" }, answered2 ? "answer" : String(i)), this.labels ? this.answerOf(i, now) : null);
-      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered3 = !this.labels && i > now;
+      const item = el("li", {}, button, el("span", { class: "index" }, answered3 ? "answer" : String(i)), this.labels ? this.answerOf(i, now) : null);
+      if (answered3) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
@@ -1422,19 +1417,19 @@
       const said = `${name}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
       return el("span", { class: `answer mono${i === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said }, shortened(text, this.limit));
     }
-    drawArcs(i, looks2, chips, width, layer) {
-      const middle = this.middles(looks2, chips, i);
+    drawArcs(i, looks3, chips, width, layer) {
+      const middle = this.middles(looks3, chips, i);
       const here = middle.get(i);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
       const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
-      const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i) - this.span(looks2[b], i) || a - b);
-      const height = LANE * (looks2.length + 0.5) + LOWEST;
+      const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
+      const height = LANE * (looks3.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
-      const drawn = looks2.map((look, n) => {
+      const drawn = looks3.map((look, n) => {
         const lift = LANE * order2.indexOf(n) + LOWEST;
         const { label, name, layer: l } = this.heads[n];
         const top = height - lift;
-        const from = here + (n - (looks2.length - 1) / 2) * 5;
+        const from = here + (n - (looks3.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
           class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
@@ -1459,7 +1454,7 @@
             if (chip.i > start2 && chip.i < last && chip.i !== i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
         }
         for (const j of targets) {
-          const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
+          const to = Math.max(EDGE, middle.get(j) + (n - (looks3.length - 1) / 2) * 5);
           const peak = height - lift / 0.75;
           if (j === i) {
             labels[0] = from;
@@ -1473,12 +1468,12 @@
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
-    middles(looks2, chips, i) {
+    middles(looks3, chips, i) {
       const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
-      for (const look of looks2)
+      for (const look of looks3)
         for (const j of look.uniform ? [] : look.sharers) {
           const next = middle.has(j) || j >= this.run.spec.lead ? void 0 : chips.find((chip) => chip.i > j);
           if (!next) continue;
@@ -1628,8 +1623,8 @@
     /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      const written = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
-      return new Map(written.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
+      const written2 = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written2.map(({ name, formula }) => [name, formula.startsWith(`${name} = `) ? formula.slice(name.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
@@ -1641,7 +1636,7 @@
         const look = this.run.look(step, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
         const named = look.sharers.slice(0, MOST_NAMED).join(", ") + (look.sharers.length > MOST_NAMED ? ", …" : "");
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the attention` : `${i} → ${look.winner}`;
         const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
@@ -1848,6 +1843,58 @@
     }
   };
 
+  // src/sequence/story.ts
+  var MOST2 = 3;
+  function sequenceStory(run2, layer, i) {
+    const at = ["position ", code(i), ", the token ", code(run2.rows.fed(i))];
+    if (layer >= run2.steps) return answered2(run2, i, at);
+    if (layer < 0) return ["The embedding writes what is known at ", ...at, ", before any layer", ...after(": ", written(run2, -1, i)), "."];
+    const { heads } = run2.spec.layers[run2.layerOf(layer)];
+    const values = written(run2, layer, i);
+    const name = capital(stepNamed(run2, layer));
+    const nothing = " Nothing changes at this position.";
+    if (!heads.length) return [`${name}, at `, ...at, ...values.length ? [": from what this position holds, ReLU units compute ", ...values, "."] : [".", nothing]];
+    return [`${name}, at `, ...at, ": ", ...looks2(run2, layer, i), ".", ...values.length ? [" The layer writes ", ...values, "."] : [nothing]];
+  }
+  function looks2(run2, step, i) {
+    const l = run2.layerOf(step);
+    const { heads } = run2.spec.layers[l];
+    const told = heads.slice(0, MOST2).flatMap((_, k) => {
+      const { uniform, count: shared, winner, sharers } = run2.look(step, k, i);
+      const head = [k ? "; head " : "head ", code(`${l + 1}.${k + 1}`)];
+      if (uniform && shared > 1) return [...head, " takes the mean of ", count(shared, "position")];
+      if (shared > 1) return [...head, ` attends to ${count(shared, "position")} equally: `, code(sharers.slice(0, MOST2).join(", ") + (shared > MOST2 ? ", …" : ""))];
+      return [...head, " attends to position ", code(winner), ", the token ", code(run2.rows.fed(winner))];
+    });
+    return heads.length > MOST2 ? [...told, `; and ${count(heads.length - MOST2, "more head")}`] : told;
+  }
+  function written(run2, step, i) {
+    const changed = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
+    const plain2 = changed.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
+    const told = plain2.slice(0, MOST2).flatMap(([name, value], n) => [n ? ", " : "", el("span", {}, name), " = ", code(value)]);
+    const more = changed.length - Math.min(MOST2, plain2.length);
+    return more ? [...told, told.length ? ` and ${count(more, "more value")}` : count(more, "value")] : told;
+  }
+  function answered2(run2, i, at) {
+    const { reference, columns, layers } = run2.spec;
+    const answers = columns.slice(1, 1 + MOST2).flatMap(({ name }, n) => {
+      const due = run2.wrong(name, i);
+      return [n ? ", " : "", code(name), " is ", code(run2.rows.cell(name, i)), ...due === void 0 ? [] : [" (the ", reference, " says ", code(due), ")"]];
+    });
+    const more = columns.length - 1 - MOST2;
+    const rest = more > 0 ? `, and ${count(more, "more output")} in the table` : "";
+    return ["At ", ...at, ": ", ...answers, rest, `. All positions are answered at once, in ${count(layers.length, "layer")}; ▶ plays the layers at this position.`];
+  }
+  function after(sign, words2) {
+    return words2.length ? [sign, ...words2] : [];
+  }
+  function capital(text) {
+    return text.charAt(0).toUpperCase() + text.slice(1);
+  }
+  function code(text) {
+    return el("b", { class: "mono" }, String(text));
+  }
+
   // src/tape.ts
   var MARGIN2 = 2;
   var Tape = class {
@@ -1882,13 +1929,14 @@
       this.cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
     }
-    draw(position, playing) {
+    /** layer: the chosen one, as `Showing.layer` counts it. */
+    draw(position, layer, playing) {
       const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      const plain2 = run2.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain2(run2, i));
+      const plain2 = () => run2.spec.labels ? sequenceStory(run2, layer, i) : plainStory(run2, i);
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain2());
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -2031,7 +2079,7 @@
         width = root2.offsetWidth;
         for (const view of [tape, strip]) view.measure();
       }
-      tape.draw(i, walk.playing);
+      tape.draw(i, layer, walk.playing);
       strip.draw(i, layer);
       layers.draw(i, layer);
       const name = walk.playing ? "Pause" : "Play";

@@ -196,12 +196,18 @@
     const layer2 = Number(/^layer (\d+) /.exec(what)?.[1] ?? 0);
     return layer2 >= 1 && layer2 <= layers.length ? layer2 : null;
   }
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer2, pass] = run2.spec.steps[step];
+    return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   function words(subspace, value, i2) {
     if (!subspace.labels) return number(value.number, i2);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
-    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+    const terms2 = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
+    return `⟨${terms2.slice(0, 4).join(" + ")}${terms2.length > 4 ? " + …" : ""}⟩`;
   }
   function shortened(text, most) {
     const signs = [...text];
@@ -214,7 +220,6 @@
   }
   var STOP = "stop";
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
-  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token2(text) {
@@ -240,17 +245,7 @@
     if (found) return [...asked, " and finds ", token2(`→${found.answer}`), `, at position ${found.value}`];
     if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
-    return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
-  }
-  function labelledStory(run2, i2) {
-    const { reference, columns } = run2.spec;
-    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name: name2 }, n) => {
-      const due = run2.wrong(name2, i2);
-      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token2(due), ")"];
-      return [n ? ", " : "", token2(name2), " is ", token2(run2.rows.cell(name2, i2)), ...mark2];
-    });
-    const more = columns.length - 1 - MOST_TOLD;
-    return ["Position ", String(i2), " has the token ", token2(run2.rows.fed(i2)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
+    return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the attention)`];
   }
   function plainStory(run2, i2) {
     const { rows } = run2;
@@ -397,18 +392,18 @@
     for (let i2 = 0, n = 0; i2 < numbers.length; i2++)
       (i2 % 2 ? rangeTo : rangeFrom).push(n = n + numbers[i2]);
   })();
-  function isExtendingChar(code2) {
-    if (code2 < 768) return false;
+  function isExtendingChar(code3) {
+    if (code3 < 768) return false;
     for (let from = 0, to = rangeFrom.length; ; ) {
       let mid = from + to >> 1;
-      if (code2 < rangeFrom[mid]) to = mid;
-      else if (code2 >= rangeTo[mid]) from = mid + 1;
+      if (code3 < rangeFrom[mid]) to = mid;
+      else if (code3 >= rangeTo[mid]) from = mid + 1;
       else return true;
       if (from == to) return false;
     }
   }
-  function isRegionalIndicator(code2) {
-    return code2 >= 127462 && code2 <= 127487;
+  function isRegionalIndicator(code3) {
+    return code3 >= 127462 && code3 <= 127487;
   }
   var ZWJ = 8205;
   function findClusterBreak(str, pos, forward = true, includeExtending = true) {
@@ -459,8 +454,8 @@
   function surrogateHigh(ch) {
     return ch >= 55296 && ch < 56320;
   }
-  function codePointSize(code2) {
-    return code2 < 65536 ? 1 : 2;
+  function codePointSize(code3) {
+    return code3 < 65536 ? 1 : 2;
   }
 
   // node_modules/@codemirror/state/dist/index.js
@@ -1032,14 +1027,14 @@
       return code0;
     return (code0 - 55296 << 10) + (code1 - 56320) + 65536;
   }
-  function fromCodePoint(code2) {
-    if (code2 <= 65535)
-      return String.fromCharCode(code2);
-    code2 -= 65536;
-    return String.fromCharCode((code2 >> 10) + 55296, (code2 & 1023) + 56320);
+  function fromCodePoint(code3) {
+    if (code3 <= 65535)
+      return String.fromCharCode(code3);
+    code3 -= 65536;
+    return String.fromCharCode((code3 >> 10) + 55296, (code3 & 1023) + 56320);
   }
-  function codePointSize2(code2) {
-    return code2 < 65536 ? 1 : 2;
+  function codePointSize2(code3) {
+    return code3 < 65536 ? 1 : 2;
   }
   var DefaultSplit = /\r\n?|\n/;
   var MapMode = /* @__PURE__ */ (function(MapMode2) {
@@ -4805,8 +4800,8 @@
     range2.setStart(node, from);
     return range2;
   }
-  function dispatchKey(elt, name2, code2, mods) {
-    let options = { key: name2, code: name2, keyCode: code2, which: code2, cancelable: true };
+  function dispatchKey(elt, name2, code3, mods) {
+    let options = { key: name2, code: name2, keyCode: code3, which: code3, cancelable: true };
     if (mods)
       ({ altKey: options.altKey, ctrlKey: options.ctrlKey, shiftKey: options.shiftKey, metaKey: options.metaKey } = mods);
     let down = new KeyboardEvent("keydown", options);
@@ -5722,8 +5717,8 @@
     }
     domPosFor(off, side) {
       let index = domIndex(this.dom);
-      let after = this.length ? off > 0 : side > 0;
-      return new DOMPos(this.parent.dom, index + (after ? 1 : 0), off == 0 || off == this.length);
+      let after2 = this.length ? off > 0 : side > 0;
+      return new DOMPos(this.parent.dom, index + (after2 ? 1 : 0), off == 0 || off == this.length);
     }
     markDirty(attrs) {
       this.flags &= -3;
@@ -5851,7 +5846,7 @@
     // such widgets (used for selection drawing, which needs to be able
     // to get coordinates for positions that aren't valid cursor positions).
     resolveBlock(pos, side) {
-      let before, beforeOff = -1, after, afterOff = -1;
+      let before, beforeOff = -1, after2, afterOff = -1;
       this.blockTiles((tile, off) => {
         let end2 = off + tile.length;
         if (pos >= off && pos <= end2) {
@@ -5865,15 +5860,15 @@
             before = tile;
             beforeOff = pos - off;
           }
-          if ((end2 > pos || pos == off && (side > 1 ? tile.length : tile.covers(-1))) && (!after || !tile.isWidget() && after.isWidget())) {
-            after = tile;
+          if ((end2 > pos || pos == off && (side > 1 ? tile.length : tile.covers(-1))) && (!after2 || !tile.isWidget() && after2.isWidget())) {
+            after2 = tile;
             afterOff = pos - off;
           }
         }
       });
-      if (!before && !after)
+      if (!before && !after2)
         throw new Error("No tile at position " + pos);
-      return before && side < 0 || !after ? { tile: before, offset: beforeOff } : { tile: after, offset: afterOff };
+      return before && side < 0 || !after2 ? { tile: before, offset: beforeOff } : { tile: after2, offset: afterOff };
     }
   };
   var BlockWrapperTile = class _BlockWrapperTile extends CompositeTile {
@@ -5921,15 +5916,15 @@
     // returned to be before (-2) or after (2) widgets that would always
     // be after/before a cursor position.
     resolveInline(pos, side, forCoords = false) {
-      let before = null, beforeOff = -1, after = null, afterOff = -1;
+      let before = null, beforeOff = -1, after2 = null, afterOff = -1;
       function scan(tile, pos2) {
         for (let i2 = 0, off = 0; i2 < tile.children.length && off <= pos2; i2++) {
           let child = tile.children[i2], end2 = off + child.length;
           if (end2 >= pos2) {
             if (child.isComposite()) {
               scan(child, pos2 - off);
-            } else if ((!after || forCoords && after.isHidden && (side > 0 && !(after.flags & 32) || forCoords && onSameLine(after, child))) && (end2 > pos2 || child.flags & 32 && side <= 1)) {
-              after = child;
+            } else if ((!after2 || forCoords && after2.isHidden && (side > 0 && !(after2.flags & 32) || forCoords && onSameLine(after2, child))) && (end2 > pos2 || child.flags & 32 && side <= 1)) {
+              after2 = child;
               afterOff = pos2 - off;
             } else if (off < pos2 || child.flags & 16 && !(forCoords && child.isHidden) && side >= -1) {
               before = child;
@@ -5940,7 +5935,7 @@
         }
       }
       scan(this, pos);
-      let target = (side < 0 ? before : after) || before || after;
+      let target = (side < 0 ? before : after2) || before || after2;
       return target ? { tile: target, offset: target == before ? beforeOff : afterOff } : null;
     }
     coordsIn(pos, side, rtl) {
@@ -7058,8 +7053,8 @@
       let lineStart = line.posAtStart;
       if (cursor.head == lineStart || cursor.head == lineStart + line.length)
         return;
-      let before = this.coordsAt(cursor.head, -1), after = this.coordsAt(cursor.head, 1);
-      if (!before || !after || before.bottom > after.top)
+      let before = this.coordsAt(cursor.head, -1), after2 = this.coordsAt(cursor.head, 1);
+      if (!before || !after2 || before.bottom > after2.top)
         return;
       let dom = this.domAtPos(cursor.head + cursor.assoc, cursor.assoc);
       sel.collapse(dom.node, dom.offset);
@@ -7075,9 +7070,9 @@
         return this.tile.dom.compareDocumentPosition(node) & 2 ? 0 : this.view.state.doc.length;
       let start = tile.posAtStart;
       if (tile.isComposite()) {
-        let after;
+        let after2;
         if (node == tile.dom) {
-          after = tile.dom.childNodes[offset];
+          after2 = tile.dom.childNodes[offset];
         } else {
           let bias = maxOffset(node) == 0 ? 0 : offset == 0 ? -1 : 1;
           for (; ; ) {
@@ -7093,19 +7088,19 @@
             node = parent;
           }
           if (bias < 0)
-            after = node;
+            after2 = node;
           else
-            after = node.nextSibling;
+            after2 = node.nextSibling;
         }
-        if (after == tile.dom.firstChild)
+        if (after2 == tile.dom.firstChild)
           return start;
-        while (after && !Tile.get(after))
-          after = after.nextSibling;
-        if (!after)
+        while (after2 && !Tile.get(after2))
+          after2 = after2.nextSibling;
+        if (!after2)
           return start + tile.length;
         for (let i2 = 0, pos = start; ; i2++) {
           let child = tile.children[i2];
-          if (child.dom == after)
+          if (child.dom == after2)
             return pos;
           pos += child.length + child.breakAfter;
         }
@@ -7123,7 +7118,7 @@
     }
     inlineDOMNearPos(pos, side) {
       let before, beforeOff = -1, beforeBad = false;
-      let after, afterOff = -1, afterBad = false;
+      let after2, afterOff = -1, afterBad = false;
       this.tile.blockTiles((tile, off) => {
         if (tile.isWidget()) {
           if (tile.flags & 32 && off >= pos)
@@ -7137,22 +7132,22 @@
             beforeOff = pos - off;
             beforeBad = end2 < pos;
           }
-          if (end2 >= pos && !after) {
-            after = tile;
+          if (end2 >= pos && !after2) {
+            after2 = tile;
             afterOff = pos - off;
             afterBad = off > pos;
           }
-          if (off > pos && after)
+          if (off > pos && after2)
             return true;
         }
       });
-      if (!before && !after)
+      if (!before && !after2)
         return this.domAtPos(pos, side);
-      if (beforeBad && after)
+      if (beforeBad && after2)
         before = null;
       else if (afterBad && before)
-        after = null;
-      return before && side < 0 || !after ? before.domIn(beforeOff, side) : after.domIn(afterOff, side);
+        after2 = null;
+      return before && side < 0 || !after2 ? before.domIn(beforeOff, side) : after2.domIn(afterOff, side);
     }
     // Get the coord of the element at the given side of the given
     // position. If rtl is given, flatten it using that text direction.
@@ -8189,8 +8184,8 @@
       };
     } else if (change.from >= sel.from && change.to <= sel.to && change.to - change.from >= (sel.to - sel.from) / 3 && (!newSel || newSel.main.empty && newSel.main.from == change.from + change.insert.length) && view2.inputState.composing < 0) {
       let before = sel.from < change.from ? startState.sliceDoc(sel.from, change.from) : "";
-      let after = sel.to > change.to ? startState.sliceDoc(change.to, sel.to) : "";
-      tr = startState.replaceSelection(view2.state.toText(before + change.insert.sliceString(0, void 0, view2.state.lineBreak) + after));
+      let after2 = sel.to > change.to ? startState.sliceDoc(change.to, sel.to) : "";
+      tr = startState.replaceSelection(view2.state.toText(before + change.insert.sliceString(0, void 0, view2.state.lineBreak) + after2));
     } else {
       let changes = startState.changes(change);
       let mainSel = newSel && newSel.main.to <= changes.newLength ? newSel.main : void 0;
@@ -9272,10 +9267,10 @@
     static of(nodes) {
       if (nodes.length == 1)
         return nodes[0];
-      let i2 = 0, j = nodes.length, before = 0, after = 0;
+      let i2 = 0, j = nodes.length, before = 0, after2 = 0;
       for (; ; ) {
         if (i2 == j) {
-          if (before > after * 2) {
+          if (before > after2 * 2) {
             let split = nodes[i2 - 1];
             if (split.break)
               nodes.splice(--i2, 1, split.left, null, split.right);
@@ -9283,25 +9278,25 @@
               nodes.splice(--i2, 1, split.left, split.right);
             j += 1 + split.break;
             before -= split.size;
-          } else if (after > before * 2) {
+          } else if (after2 > before * 2) {
             let split = nodes[j];
             if (split.break)
               nodes.splice(j, 1, split.left, null, split.right);
             else
               nodes.splice(j, 1, split.left, split.right);
             j += 2 + split.break;
-            after -= split.size;
+            after2 -= split.size;
           } else {
             break;
           }
-        } else if (before < after) {
+        } else if (before < after2) {
           let next = nodes[i2++];
           if (next)
             before += next.size;
         } else {
           let next = nodes[--j];
           if (next)
-            after += next.size;
+            after2 += next.size;
         }
       }
       let brk = false;
@@ -9464,13 +9459,13 @@
       }
     }
     replace(from, to, nodes) {
-      let after = this.length - to;
-      if (after > 0) {
+      let after2 = this.length - to;
+      if (after2 > 0) {
         let last2 = nodes[nodes.length - 1];
         if (last2 instanceof _HeightMapGap)
-          nodes[nodes.length - 1] = new _HeightMapGap(last2.length + after);
+          nodes[nodes.length - 1] = new _HeightMapGap(last2.length + after2);
         else
-          nodes.push(null, new _HeightMapGap(after - 1));
+          nodes.push(null, new _HeightMapGap(after2 - 1));
       }
       if (from > 0) {
         let first = nodes[0];
@@ -9648,9 +9643,9 @@
     }
   };
   function mergeGaps(nodes, around) {
-    let before, after;
-    if (nodes[around] == null && (before = nodes[around - 1]) instanceof HeightMapGap && (after = nodes[around + 1]) instanceof HeightMapGap)
-      nodes.splice(around - 1, 3, new HeightMapGap(before.length + 1 + after.length));
+    let before, after2;
+    if (nodes[around] == null && (before = nodes[around - 1]) instanceof HeightMapGap && (after2 = nodes[around + 1]) instanceof HeightMapGap)
+      nodes.splice(around - 1, 3, new HeightMapGap(before.length + 1 + after2.length));
   }
   var relevantWidgetHeight = 5;
   var NodeBuilder = class _NodeBuilder {
@@ -13094,15 +13089,15 @@
           regexp: conf.specialChars,
           decoration: (m, view2, pos) => {
             let { doc: doc2 } = view2.state;
-            let code2 = codePointAt2(m[0], 0);
-            if (code2 == 9) {
+            let code3 = codePointAt2(m[0], 0);
+            if (code3 == 9) {
               let line = doc2.lineAt(pos);
               let size = view2.state.tabSize, col = countColumn(line.text, size, pos - line.from);
               return Decoration.replace({
                 widget: new TabWidget((size - col % size) * this.view.defaultCharacterWidth / this.view.scaleX)
               });
             }
-            return this.decorationCache[code2] || (this.decorationCache[code2] = Decoration.replace({ widget: new SpecialCharWidget(conf, code2) }));
+            return this.decorationCache[code3] || (this.decorationCache[code3] = Decoration.replace({ widget: new SpecialCharWidget(conf, code3) }));
           },
           boundary: conf.replaceTabs ? void 0 : /[^]/
         });
@@ -13121,18 +13116,18 @@
     }));
   }
   var DefaultPlaceholder = "•";
-  function placeholder$1(code2) {
-    if (code2 >= 32)
+  function placeholder$1(code3) {
+    if (code3 >= 32)
       return DefaultPlaceholder;
-    if (code2 == 10)
+    if (code3 == 10)
       return "␤";
-    return String.fromCharCode(9216 + code2);
+    return String.fromCharCode(9216 + code3);
   }
   var SpecialCharWidget = class extends WidgetType {
-    constructor(options, code2) {
+    constructor(options, code3) {
       super();
       this.options = options;
-      this.code = code2;
+      this.code = code3;
     }
     eq(other) {
       return other.code == this.code;
@@ -14273,7 +14268,7 @@
       this.prevViewport = update.view.viewport;
     }
     syncGutters(detach) {
-      let after = this.dom.nextSibling;
+      let after2 = this.dom.nextSibling;
       if (detach) {
         this.dom.remove();
         if (this.domAfter)
@@ -14310,7 +14305,7 @@
       for (let cx of contexts)
         cx.finish();
       if (detach) {
-        this.view.scrollDOM.insertBefore(this.dom, after);
+        this.view.scrollDOM.insertBefore(this.dom, after2);
         if (this.domAfter)
           this.view.scrollDOM.appendChild(this.domAfter);
       }
@@ -14361,8 +14356,8 @@
       let value = view2.plugin(plugin);
       if (!value || value.gutters.length == 0 || !value.fixed)
         return null;
-      let before = value.dom.offsetWidth * view2.scaleX, after = value.domAfter ? value.domAfter.offsetWidth * view2.scaleX : 0;
-      return view2.textDirection == Direction.LTR ? { left: before, right: after } : { right: before, left: after };
+      let before = value.dom.offsetWidth * view2.scaleX, after2 = value.domAfter ? value.domAfter.offsetWidth * view2.scaleX : 0;
+      return view2.textDirection == Direction.LTR ? { left: before, right: after2 } : { right: before, left: after2 };
     })
   });
   function asArray2(val) {
@@ -14513,9 +14508,9 @@
           let next = this.markers[iOld++];
           if (next.toDOM) {
             next.destroy(domPos);
-            let after = domPos.nextSibling;
+            let after2 = domPos.nextSibling;
             domPos.remove();
-            domPos = after;
+            domPos = after2;
           }
         }
         if (!marker)
@@ -15160,12 +15155,12 @@
     cursor(mode = 0) {
       return new TreeCursor(this, mode);
     }
-    getChild(type, before = null, after = null) {
-      let r = getChildren(this, type, before, after);
+    getChild(type, before = null, after2 = null) {
+      let r = getChildren(this, type, before, after2);
       return r.length ? r[0] : null;
     }
-    getChildren(type, before = null, after = null) {
-      return getChildren(this, type, before, after);
+    getChildren(type, before = null, after2 = null) {
+      return getChildren(this, type, before, after2);
     }
     resolve(pos, side = 0) {
       return resolveNode(this, pos, side, false);
@@ -15336,7 +15331,7 @@
       return this._tree.toString();
     }
   };
-  function getChildren(node, type, before, after) {
+  function getChildren(node, type, before, after2) {
     let cur = node.cursor(), result = [];
     if (!cur.firstChild())
       return result;
@@ -15347,12 +15342,12 @@
           return result;
       }
     for (; ; ) {
-      if (after != null && cur.type.is(after))
+      if (after2 != null && cur.type.is(after2))
         return result;
       if (cur.type.is(type))
         result.push(cur.node);
       if (!cur.nextSibling())
-        return after == null ? result : [];
+        return after2 == null ? result : [];
     }
   }
   function matchNodeContext(node, context, i2 = context.length - 1) {
@@ -15453,9 +15448,9 @@
     }
     get nextSibling() {
       let { buffer } = this.context;
-      let after = buffer.buffer[this.index + 3];
-      if (after < (this._parent ? buffer.buffer[this._parent.index + 3] : buffer.buffer.length))
-        return new _BufferNode(this.context, this._parent, after);
+      let after2 = buffer.buffer[this.index + 3];
+      if (after2 < (this._parent ? buffer.buffer[this._parent.index + 3] : buffer.buffer.length))
+        return new _BufferNode(this.context, this._parent, after2);
       return this.externalSibling(1);
     }
     get prevSibling() {
@@ -15702,9 +15697,9 @@
             /* Side.DontCare */
           ));
       } else {
-        let after = buffer.buffer[this.index + 3];
-        if (after < (d < 0 ? buffer.buffer.length : buffer.buffer[this.stack[d] + 3]))
-          return this.yieldBuf(after);
+        let after2 = buffer.buffer[this.index + 3];
+        if (after2 < (d < 0 ? buffer.buffer.length : buffer.buffer[this.stack[d] + 3]))
+          return this.yieldBuf(after2);
       }
       return d < 0 ? this.yield(this.buffer.parent.nextChild(this.buffer.index + dir, dir, 0, 4, this.mode)) : false;
     }
@@ -17948,8 +17943,8 @@
     return (context) => delimitedStrategy(context, align, units, closing);
   }
   function delimitedStrategy(context, align, units, closing, closedAt) {
-    let after = context.textAfter, space = after.match(/^\s*/)[0].length;
-    let closed = closing && after.slice(space, space + closing.length) == closing || closedAt == context.pos + space;
+    let after2 = context.textAfter, space = after2.match(/^\s*/)[0].length;
+    let closed = closing && after2.slice(space, space + closing.length) == closing || closedAt == context.pos + space;
     let aligned = align ? bracketedAligned(context) : null;
     if (aligned)
       return closed ? context.column(aligned.from) : context.column(aligned.to);
@@ -18524,9 +18519,9 @@
         if (index == this.ranges.length)
           break;
         let rangeStart = this.ranges[index].from;
-        let after = this.lineAfter(rangeStart);
-        line += after;
-        end2 = rangeStart + after.length;
+        let after2 = this.lineAfter(rangeStart);
+        line += after2;
+        end2 = rangeStart + after2.length;
       }
       return { line, end: end2 };
     }
@@ -18951,8 +18946,8 @@
       this.startSelection = startSelection;
       this.selectionsAfter = selectionsAfter;
     }
-    setSelAfter(after) {
-      return new _HistEvent(this.changes, this.effects, this.mapped, this.startSelection, after);
+    setSelAfter(after2) {
+      return new _HistEvent(this.changes, this.effects, this.mapped, this.startSelection, after2);
     }
     toJSON() {
       var _a2, _b, _c;
@@ -19617,9 +19612,9 @@
     if (/\(\)|\[\]|\{\}/.test(state.sliceDoc(pos - 1, pos + 1)))
       return { from: pos, to: pos };
     let context = syntaxTree(state).resolveInner(pos);
-    let before = context.childBefore(pos), after = context.childAfter(pos), closedBy;
-    if (before && after && before.to <= pos && after.from >= pos && (closedBy = before.type.prop(NodeProp.closedBy)) && closedBy.indexOf(after.name) > -1 && state.doc.lineAt(before.to).from == state.doc.lineAt(after.from).from && !/\S/.test(state.sliceDoc(before.to, after.from)))
-      return { from: before.to, to: after.from };
+    let before = context.childBefore(pos), after2 = context.childAfter(pos), closedBy;
+    if (before && after2 && before.to <= pos && after2.from >= pos && (closedBy = before.type.prop(NodeProp.closedBy)) && closedBy.indexOf(after2.name) > -1 && state.doc.lineAt(before.to).from == state.doc.lineAt(after2.from).from && !/\S/.test(state.sliceDoc(before.to, after2.from)))
+      return { from: before.to, to: after2.from };
     return null;
   }
   var insertNewlineAndIndent = /* @__PURE__ */ newlineAndIndent(false);
@@ -19889,9 +19884,9 @@
       return new _LintState(set2, panel, findDiagnostic(set2));
     }
   };
-  function findDiagnostic(diagnostics, diagnostic = null, after = 0) {
+  function findDiagnostic(diagnostics, diagnostic = null, after2 = 0) {
     let found = null;
-    diagnostics.between(after, 1e9, (from, to, { spec }) => {
+    diagnostics.between(after2, 1e9, (from, to, { spec }) => {
       if (diagnostic && spec.diagnostics.indexOf(diagnostic) < 0)
         return;
       if (!found)
@@ -20639,26 +20634,26 @@
         let norm = this.normalize(str);
         if (norm.length)
           for (let i2 = 0, pos = start, posPrecise = true; ; i2++) {
-            let code2 = norm.charCodeAt(i2);
-            let match = this.match(code2, pos, posPrecise, this.bufferPos + this.bufferStart, i2 == norm.length - 1);
+            let code3 = norm.charCodeAt(i2);
+            let match = this.match(code3, pos, posPrecise, this.bufferPos + this.bufferStart, i2 == norm.length - 1);
             if (match) {
               this.value = match;
               return this;
             }
             if (i2 == norm.length - 1)
               break;
-            if (posPrecise && i2 < str.length && str.charCodeAt(i2) == code2)
+            if (posPrecise && i2 < str.length && str.charCodeAt(i2) == code3)
               pos++;
             else
               posPrecise = false;
           }
       }
     }
-    match(code2, pos, posPrecise, end2, endPrecise) {
+    match(code3, pos, posPrecise, end2, endPrecise) {
       let match = null;
       for (let i2 = 0; i2 < this.matches.length; ) {
         let partial = this.matches[i2], keep2 = false;
-        if (this.query.charCodeAt(partial.index) == code2) {
+        if (this.query.charCodeAt(partial.index) == code3) {
           if (partial.index == this.query.length - 1) {
             match = { from: partial.from, to: end2, precise: endPrecise && partial.precise };
           } else {
@@ -20671,7 +20666,7 @@
         else
           this.matches.splice(i2, 1);
       }
-      if (this.query.charCodeAt(0) == code2) {
+      if (this.query.charCodeAt(0) == code3) {
         if (this.query.length == 1)
           match = { from: pos, to: end2, precise: posPrecise && endPrecise };
         else
@@ -23602,8 +23597,8 @@
       while (isNonBreakSpace(input.next)) input.advance();
       if (input.next == 58) {
         if (input.pos == start && stack.canShift(Colon)) return;
-        let after = input.peek(1);
-        if (isSep(after))
+        let after2 = input.peek(1);
+        if (isSep(after2))
           input.acceptTokenTo(stack.context.type == type_Map && stack.context.depth == findColumn2(input, start) ? mapContinueMark : mapStartMark, start);
       }
     }
@@ -24145,7 +24140,7 @@
     ["F8, Shift F8", "the next problem, the previous one"],
     ["↓ ↑", "in the list of sources: go through what was found"],
     ["← →", "between source and run: move the border"],
-    ["?", "outside the text: the keys of the run"]
+    ["?", "outside the text: the terms and the keys of the run"]
   ];
   var Keys = class {
     element = el(
@@ -24351,14 +24346,14 @@
     said = el("p", { class: "said", role: "status" });
     timer = 0;
     /** Show what was found in a source, and what it was taken for; null: it was not looked at, and why. */
-    show(answered2, recognised2 = "") {
-      const found = answered2 ?? [];
+    show(answered3, recognised2 = "") {
+      const found = answered3 ?? [];
       const errors = found.filter(({ severity }) => severity === "error").length;
       const others = found.length - errors;
-      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered2 ? "No problems" : "Not checked";
+      const summary = found.length ? [errors ? count(errors, "error") : "", others ? count(others, "remark") : ""].filter(Boolean).join(", ") : answered3 ? "No problems" : "Not checked";
       this.recognised.textContent = recognised2;
       this.element.classList.toggle("none", !found.length);
-      this.element.classList.toggle("unchecked", !answered2);
+      this.element.classList.toggle("unchecked", !answered3);
       this.element.classList.toggle("bad", errors > 0);
       this.title.textContent = summary;
       this.list.replaceChildren(...found.map((each) => this.item(each)));
@@ -24537,9 +24532,9 @@
   function escaped(sign2) {
     if (SHORT[sign2]) return SHORT[sign2];
     if (!UNPRINTABLE.test(sign2)) return sign2;
-    const code2 = sign2.codePointAt(0).toString(16);
-    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
-    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
+    const code3 = sign2.codePointAt(0).toString(16);
+    if (code3.length <= 2) return `\\x${code3.padStart(2, "0")}`;
+    return code3.length <= 4 ? `\\u${code3.padStart(4, "0")}` : `\\U${code3.padStart(8, "0")}`;
   }
 
   // src/live/attention.ts
@@ -24849,8 +24844,8 @@
       this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
       this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
       this.stages = spec.stages.map(
-        (written) => new Map(
-          written.map(([n, { values, others }]) => [
+        (written2) => new Map(
+          written2.map(([n, { values, others }]) => [
             n,
             {
               values: buffers(values),
@@ -24957,10 +24952,10 @@
     /** Whether a step (-1: the embedding) changed subspace n at position i. */
     changed(n, step, i2) {
       if (step >= this.steps) return false;
-      const after = this.value(n, 2 * step + 2, i2).coordinates;
-      if (step < 0) return after.some((value) => value !== 0);
+      const after2 = this.value(n, 2 * step + 2, i2).coordinates;
+      if (step < 0) return after2.some((value) => value !== 0);
       const before = this.value(n, 2 * step, i2).coordinates;
-      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
+      return after2.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
   function looks({ mask, seen, sharers }, positions, buffers) {
@@ -25879,8 +25874,8 @@
     /** Add to x what the heads of layer n carry: all of them read the stream before any writes to it. */
     attend(n, x, reads, position, length, watch) {
       const { heads } = this.layers[n];
-      const looks2 = heads.map((head) => head.look(reads, position, length));
-      if (watch) looks2.forEach((look, k) => watch.head(n, k, look));
+      const looks3 = heads.map((head) => head.look(reads, position, length));
+      if (watch) looks3.forEach((look, k) => watch.head(n, k, look));
       for (const { rows, added } of heads) for (let r = 0; r < rows.length; r++) x[rows[r]] += added[r];
     }
     /** Add to x what the feed-forward part of layer n answers. */
@@ -25924,11 +25919,11 @@
       };
     }
     /** Refuse a stream that is not finite after a layer, from 0; -1: after the embedding. */
-    check(x, after, position) {
+    check(x, after2, position) {
       const wrong = this.careful ? firstInfinite(x) : -1;
       if (wrong < 0) return;
       const direction = this.decoder.names.directions[wrong] ?? String(wrong);
-      const where = after < 0 ? "embedding" : layerCalled(this.decoder, after + 1);
+      const where = after2 < 0 ? "embedding" : layerCalled(this.decoder, after2 + 1);
       throw tooLarge(where, position, `direction ${quoted(direction)} of the stream`);
     }
     checkHidden(n, { writes }, hidden, position) {
@@ -26029,8 +26024,8 @@
 
   // src/live/readout.ts
   function combination(labels, values) {
-    const terms = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+    const terms2 = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
+    return `⟨${terms2.slice(0, 4).join(" + ")}${terms2.length > 4 ? " + …" : ""}⟩`;
   }
 
   // src/broken/cause.ts
@@ -26642,7 +26637,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     return [...text];
   }
-  function labelledWord({ name: name2, most }, { before, after, alphabet, about }, text) {
+  function labelledWord({ name: name2, most }, { before, after: after2, alphabet, about }, text) {
     const word = tokensOf(text);
     if (about && !word.length) throw new Refused2(about.empty);
     const wrong = about ? word.findIndex((token3) => !alphabet.includes(token3)) : -1;
@@ -26650,7 +26645,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const [start, middle, end2] = about.unknown;
       throw new Refused2(`${start}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
     }
-    const many = before.length + word.length + after.length;
+    const many = before.length + word.length + after2.length;
     if (many > most) throw new Refused2(`${name2}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
     return word;
   }
@@ -26741,7 +26736,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** It has nothing to measure: its lines break where they have to. */
     measure() {
     }
-    draw(position, playing) {
+    draw(position, _layer, playing) {
       const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i2 = Math.min(position, run2.count - 1);
@@ -26755,14 +26750,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const quarter = MOST2 / 4;
       const first = Math.max(0, Math.min(quarter * (Math.floor((i2 + 1) / quarter) - 2), circuit.size - MOST2));
       const last2 = Math.min(circuit.size, first + MOST2);
-      const looks2 = this.heads.map(({ layer: layer2, head }) => this.run.look(layer2, head, i2));
+      const looks3 = this.heads.map(({ layer: layer2, head }) => this.run.look(layer2, head, i2));
       const focused = this.cells.contains(document.activeElement);
-      this.cells.replaceChildren(...Array.from({ length: last2 - first }, (_, n) => this.cell(first + n, i2, looks2)));
+      this.cells.replaceChildren(...Array.from({ length: last2 - first }, (_, n) => this.cell(first + n, i2, looks3)));
       if (focused) this.cells.querySelector("[aria-current]")?.focus({ preventScroll: true });
       this.more.hidden = last2 - first === circuit.size;
       this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
     }
-    cell(net, i2, looks2) {
+    cell(net, i2, looks3) {
       const { bits: bits2, circuit, store } = this;
       const bit = bits2.known(net, i2);
       const wrong = bit !== null && net <= i2 + 1 ? bits2.wrong(net) : void 0;
@@ -26770,7 +26765,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
       const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
       const seen = this.heads.flatMap(({ label }, n) => {
-        const look = looks2[n];
+        const look = looks3[n];
         return !look.uniform && look.sharers.includes(net) ? [el("span", { class: `seen hue${n % 7}`, "data-head": label, title: `head ${label} looks here` }, label)] : [];
       });
       const button2 = el(
@@ -26799,7 +26794,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const operands = circuit.operands(gate);
       const values = operands.map((operand) => bits2.at(operand, i2) ?? "?").join(", ");
       const due = bits2.computed(gate, i2);
-      const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
+      const what = ["The gate ", token3(circuit.name(gate)), " computes the next bit: ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
       if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
       return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run2.ends(i2) ? ", which ends the run." : "."];
     }
@@ -26843,7 +26838,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     if (!name2) return coefficient(value);
     return Math.abs(value) === 1 ? value > 0 ? name2 : `-${name2}` : `${coefficient(value)}·${name2}`;
   }
-  function form(terms, constant = null) {
+  function form(terms2, constant = null) {
     const pieces = [];
     const add2 = (name2, weight) => {
       const text = termText(weight.value, name2);
@@ -26851,7 +26846,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const before = pieces.length ? negative ? " - " : " + " : "";
       pieces.push({ before, text: visible(before && negative ? text.slice(1) : text), name: name2, weight });
     };
-    for (const { name: name2, weight } of terms) add2(name2, weight);
+    for (const { name: name2, weight } of terms2) add2(name2, weight);
     if (constant?.value) add2("", constant);
     return pieces.length ? pieces : [plain("0")];
   }
@@ -26877,9 +26872,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const own = `${path}.heads.${k}`;
       lines2.push([plain(`  ${sourced(`head ${quoted(about2.name)}`, about2.source)}: ${MASKED[head.mask]}, ${about2.weighting}`)]);
       if (!head.query.values.length && !head.key.values.length) lines2.push([plain("    query = key = 0 (uniform attention)")]);
-      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms, c) => lines2.push([plain(`    ${part2}[${c}] = `), ...form(terms)]));
+      for (const part2 of ["query", "key"]) grouped(`${own}.${part2}`, head[part2], "row", directions).forEach((terms2, c) => lines2.push([plain(`    ${part2}[${c}] = `), ...form(terms2)]));
       const targets = grouped(`${own}.output`, head.output, "column", directions);
-      grouped(`${own}.value`, head.value, "row", directions).forEach((terms, c) => lines2.push([plain(`    value[${c}] = `), ...form(terms), plain(" → "), ...form(targets[c])]));
+      grouped(`${own}.value`, head.value, "row", directions).forEach((terms2, c) => lines2.push([plain(`    value[${c}] = `), ...form(terms2), plain(" → "), ...form(targets[c])]));
     });
     lines2.push(...normed2(decoder, layer2.feedForwardNorm, "feed-forward", `${path}.feed_forward_norm`, "  "));
     const part = layer2.feedForward;
@@ -26890,7 +26885,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const units = said2.units;
       lines2.push([plain(`  feed-forward, ${units.length} hidden unit${units.length === 1 ? "" : "s"}`)]);
       grouped(`${own}.input`, part.input, "row", directions).forEach(
-        (terms, u) => lines2.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
+        (terms2, u) => lines2.push([plain(`    hidden[${u}] = ReLU(`), ...form(terms2, bias.get(u)), plain(") → "), ...form(writes[u]), plain(units[u] ? `  # ${units[u]}` : "")])
       );
       const offset = weightsOf2(`${own}.output_bias`, part.outputBias);
       if (offset.length) lines2.push([plain("    bias → "), ...form(offset.map((weight) => ({ name: directions[weight.row], weight })))]);
@@ -26912,14 +26907,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   function embeddingListing(decoder) {
     const { directions } = decoder.names;
     const lines2 = [[plain("embedding")]];
-    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms, n) => lines2.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms)]));
-    grouped("position_embedding", decoder.place, "column", directions).forEach((terms, n) => lines2.push([plain(`  position ${decoder.features[n]} → `), ...form(terms)]));
+    grouped("token_embedding", decoder.tokens, "column", directions).forEach((terms2, n) => lines2.push([plain(`  token ${decoder.vocabulary[n]} → `), ...form(terms2)]));
+    grouped("position_embedding", decoder.place, "column", directions).forEach((terms2, n) => lines2.push([plain(`  position ${decoder.features[n]} → `), ...form(terms2)]));
     if (!decoder.table) return lines2;
     const positions = decoder.table.width;
     lines2.push([plain(`  table of ${counted(positions, "position")}`)]);
-    grouped("position_table", decoder.table, "column", directions).forEach((terms, i2) => {
+    grouped("position_table", decoder.table, "column", directions).forEach((terms2, i2) => {
       if (positions > TABLED && i2 === positions - 1) lines2.push([plain(`    … ${counted(positions - TABLED, "more position")}`)]);
-      if (i2 < TABLED - 1 || i2 === positions - 1 || positions <= TABLED) lines2.push([plain(`    at ${i2} → `), ...form(terms)]);
+      if (i2 < TABLED - 1 || i2 === positions - 1 || positions <= TABLED) lines2.push([plain(`    at ${i2} → `), ...form(terms2)]);
     });
     return lines2;
   }
@@ -26927,7 +26922,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const bias = vectorOf("unembedding_bias", decoder.unembeddingBias);
     const names = answered(decoder);
     const lines2 = [...normed2(decoder, decoder.norm, "the unembedding", "norm", ""), [plain("unembedding")]];
-    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms, bias.get(n))]));
+    grouped("unembedding", decoder.unembedding, "row", decoder.names.directions).forEach((terms2, n) => lines2.push([plain(`  logit ${names[n]} = `), ...form(terms2, bias.get(n))]));
     return lines2;
   }
   function textOf(lines2) {
@@ -27027,13 +27022,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
     ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
-    ["g", `enlarge the ${graph} to the whole window, and back`],
+    ...graph ? [["g", `enlarge the ${graph} to the whole window, and back`]] : [],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
     ["d", "jump to the first divergence, if there is one"],
     ["r", "show the raw numbers of the residual stream"],
     ["t", "light, dark, or the system's setting"],
-    ["?", "show these keys"]
+    ["?", "show this"]
   ];
   var Controls = class {
     constructor(store, root2, signal, settings) {
@@ -27068,10 +27063,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       );
       this.help = el(
         "dialog",
-        { class: "help", "aria-label": "Keys" },
+        { class: "help", "aria-label": "Terms and keys" },
+        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close")),
+        el("h2", {}, "Terms"),
+        el("dl", { class: "terms" }, ...settings.terms.flatMap(([term, meaning]) => [el("dt", {}, term), el("dd", {}, meaning)])),
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
-        el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)]))
       );
       store.subscribe((now) => this.draw(now));
       addEventListener("keydown", (event) => this.key(event), { signal });
@@ -27585,9 +27582,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.drawn = broken.listed;
       const lines2 = this.lines().map((line) => el("span", { class: "line" }, ...line.flatMap((piece) => this.nodes(piece)), "\n"));
       this.listing.replaceChildren(...lines2);
-      const terms = this.terms();
-      set(terms[0] ?? this.listing, { tabindex: 0 });
-      if (focused !== void 0) terms.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
+      const terms2 = this.terms();
+      set(terms2[0] ?? this.listing, { tabindex: 0 });
+      if (focused !== void 0) terms2.find((term) => term.dataset["place"] === focused)?.focus({ preventScroll: true });
     }
     lines() {
       const { listed: listed2, about } = this.broken;
@@ -27623,14 +27620,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** Among the terms the arrows go from one to the next. */
     moved(event) {
-      const terms = this.terms();
-      const here = terms.indexOf(document.activeElement);
-      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms.length - 1 };
+      const terms2 = this.terms();
+      const here = terms2.indexOf(document.activeElement);
+      const step = { ArrowRight: here + 1, ArrowDown: here + 1, ArrowLeft: here - 1, ArrowUp: here - 1, Home: 0, End: terms2.length - 1 };
       const next = step[event.key];
       if (here < 0 || next === void 0) return;
       event.preventDefault();
-      const term = terms[Math.max(0, Math.min(terms.length - 1, next))];
-      set(terms[here], { tabindex: -1 });
+      const term = terms2[Math.max(0, Math.min(terms2.length - 1, next))];
+      set(terms2[here], { tabindex: -1 });
       set(term, { tabindex: 0 });
       term.focus();
     }
@@ -27725,8 +27722,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
       this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
       const steps = run2.stepsWith(layer2);
-      const looks2 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i2));
-      const chips = this.layOut(i2, looks2);
+      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i2));
+      const chips = this.layOut(i2, looks3);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
@@ -27739,7 +27736,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i2, looks2, chips, width, run2.layerOf(layer2));
+      this.drawArcs(i2, looks3, chips, width, run2.layerOf(layer2));
       if (width <= this.room + 6) return;
       const { left } = chips.find((chip) => chip.i === i2);
       this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
@@ -27759,11 +27756,11 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return i2 > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i2);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
-    layOut(i2, looks2) {
+    layOut(i2, looks3) {
       const { room } = this;
       this.limit = Infinity;
       const chosen = new Set(this.labels ? [0, i2, this.run.count - 1] : [i2, i2 + 1]);
-      for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
+      for (const look of looks3) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i2)?.found;
       if (rule) chosen.add(rule.key);
       for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE2, CLOSE, MEDIUM] : []) {
@@ -27874,9 +27871,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         },
         this.shown(i2, now)
       );
-      const answered2 = !this.labels && i2 > now;
-      const item = el("li", {}, button2, el("span", { class: "index" }, answered2 ? "answer" : String(i2)), this.labels ? this.answerOf(i2, now) : null);
-      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered3 = !this.labels && i2 > now;
+      const item = el("li", {}, button2, el("span", { class: "index" }, answered3 ? "answer" : String(i2)), this.labels ? this.answerOf(i2, now) : null);
+      if (answered3) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
@@ -27900,19 +27897,19 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const said2 = `${name2}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
       return el("span", { class: `answer mono${i2 === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said2 }, shortened(text, this.limit));
     }
-    drawArcs(i2, looks2, chips, width, layer2) {
-      const middle = this.middles(looks2, chips, i2);
+    drawArcs(i2, looks3, chips, width, layer2) {
+      const middle = this.middles(looks3, chips, i2);
       const here = middle.get(i2);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
       const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
-      const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
-      const height = LANE * (looks2.length + 0.5) + LOWEST;
+      const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i2) - this.span(looks3[b], i2) || a - b);
+      const height = LANE * (looks3.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
-      const drawn = looks2.map((look, n) => {
+      const drawn = looks3.map((look, n) => {
         const lift = LANE * order2.indexOf(n) + LOWEST;
         const { label, name: name2, layer: l } = this.heads[n];
         const top2 = height - lift;
-        const from = here + (n - (looks2.length - 1) / 2) * 5;
+        const from = here + (n - (looks3.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
           class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer2) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
@@ -27937,7 +27934,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
             if (chip.i > start && chip.i < last2 && chip.i !== i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
         }
         for (const j of targets) {
-          const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
+          const to = Math.max(EDGE, middle.get(j) + (n - (looks3.length - 1) / 2) * 5);
           const peak = height - lift / 0.75;
           if (j === i2) {
             labels[0] = from;
@@ -27951,12 +27948,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
-    middles(looks2, chips, i2) {
+    middles(looks3, chips, i2) {
       const middle = new Map(chips.map((chip) => [chip.i, chip.left + chip.width / 2]));
-      for (const look of looks2)
+      for (const look of looks3)
         for (const j of look.uniform ? [] : look.sharers) {
           const next = middle.has(j) || j >= this.run.spec.lead ? void 0 : chips.find((chip) => chip.i > j);
           if (!next) continue;
@@ -28106,8 +28103,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     /** By the name of a subspace, the equation of the variable in it, of those that a layer without an equation of its own writes. */
     equations(l) {
       const { model, run: run2 } = this;
-      const written = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
-      return new Map(written.map(({ name: name2, formula }) => [name2, formula.startsWith(`${name2} = `) ? formula.slice(name2.length + 3) : formula]));
+      const written2 = model && !run2.spec.layers[l].equation ? model.variables.filter(({ stored, since }) => stored && since.layer === l + 1) : [];
+      return new Map(written2.map(({ name: name2, formula }) => [name2, formula.startsWith(`${name2} = `) ? formula.slice(name2.length + 3) : formula]));
     }
     /** The equation of the positions that a head attends to, where the model has one. */
     pattern(claim) {
@@ -28119,7 +28116,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const look = this.run.look(step, k, i2);
         const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
         const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the attention` : `${i2} → ${look.winner}`;
         const token3 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
@@ -28217,12 +28214,6 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
     }
   };
-  function stepNamed(run2, step) {
-    if (step < 0) return "the embedding";
-    if (step >= run2.steps) return "the outputs";
-    const [layer2, pass] = run2.spec.steps[step];
-    return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
-  }
   function read3(called, scores, listing) {
     const text = el("pre", { tabindex: 0 });
     const element = el("div", { class: "weights", hidden: true }, ...scores, text);
@@ -28533,9 +28524,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       case "predicate":
         return { words: [named(first), " is ", { code: text(first, i2) }, `, which is ${true_ ? "" : "not "}${predicateSaid(node)}`], cells: here(first) };
       case "sum": {
-        const terms = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i2))}`);
+        const terms2 = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i2))}`);
         const constant = node.constant !== 0 ? [String(node.constant)] : [];
-        return { words: [{ code: `${[...terms, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number4, i2)}` }], cells: here(...node.arguments) };
+        return { words: [{ code: `${[...terms2, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number4, i2)}` }], cells: here(...node.arguments) };
       }
       case "retrieve": {
         const there = selected3[number4][i2 - 1].flatMap((yes, k) => yes ? [k + 1] : []);
@@ -28591,8 +28582,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.run = run2;
       this.spec = spec;
       this.store = store;
-      const { before, after } = spec;
-      const tokens = Array.from({ length: run2.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
+      const { before, after: after2 } = spec;
+      const tokens = Array.from({ length: run2.count - before.length - after2.length }, (_, p) => this.fed(p + before.length));
       this.found = evaluate(spec, tokens);
       this.tree = treeOf(spec);
       this.heads = run2.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
@@ -28692,8 +28683,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     summary() {
       const { tree, columns, cells } = this;
       const bad = cells.flat().filter((cell) => cell.classList.contains("bad")).length;
-      const size = `${new Set(tree.map(({ node }) => node)).size} parts × ${columns.length} positions`;
-      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}, as the evaluator says`;
+      const size = `${new Set(tree.map(({ node }) => node)).size} subformulas × ${columns.length} positions`;
+      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}; the weights agree`;
     }
     /** A text as tables show it. */
     shown(text) {
@@ -28745,14 +28736,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const wrong = this.wrong(node, p);
       const value = this.found.texts[node][p];
       const said2 = kind2 === "bit" ? value === "T" ? "true" : "false" : this.shown(value);
-      const code2 = (text2) => el("code", {}, this.shown(text2));
-      const first = el("p", { class: "story" }, code2(variable || name2), ` is `, el("b", {}, said2), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code2(word.code)), ".");
-      const looks2 = heads.map(
+      const code3 = (text2) => el("code", {}, this.shown(text2));
+      const first = el("p", { class: "story" }, code3(variable || name2), ` is `, el("b", {}, said2), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code3(word.code)), ".");
+      const looks3 = heads.map(
         ({ label, hue, attended }) => el("p", { class: `look ${hue}` }, el("b", { class: "tag" }, label), el("span", {}, `the head looks at ${attended.length > 1 ? "positions" : "position"} `, el("b", { class: "where" }, listed(attended))))
       );
       const whole3 = text !== name2 && text !== variable ? el("p", { class: "meaning mono" }, variable ? `${variable} = ${text}` : text) : null;
       const bad = wrong === null ? null : el("p", { class: "bad" }, `✗ The weights say ${wrong} here.`);
-      return [first, bad, ...looks2, whole3].filter((part) => part !== null);
+      return [first, bad, ...looks3, whole3].filter((part) => part !== null);
     }
     ends(position) {
       const token3 = this.run.rows.fed(position);
@@ -29021,7 +29012,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
         this.scroll,
         this.said,
-        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "click a name to see how it is made; ↑ ↓ along the arcs, ← → row by row, Enter chooses"))
       );
     }
     program;
@@ -29241,8 +29232,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
       const here = rows[place];
       const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
-      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
-      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const after2 = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after2, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
       const find2 = keys2[event.key];
       if (!find2) return;
       event.preventDefault();
@@ -29377,13 +29368,13 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     /** See what there is in the pass of a step. */
     turn({ layer: step }) {
-      const { spec, run: run2, after } = this;
+      const { spec, run: run2, after: after2 } = this;
       const [layer2, pass] = run2.spec.steps[step] ?? [-1, 0];
       const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last2]) => first <= layer2 && layer2 <= last2)];
       if (loop === void 0) return void (this.evaluated = this.whole);
       const key = `${loop} ${pass}`;
-      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
-      this.evaluated = after.get(key);
+      if (!after2.has(key)) after2.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after2.get(key);
     }
     /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
     known(row, { layer: step }) {
@@ -29611,7 +29602,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/sequence/sop.ts
-  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var KINDS = { token: "a token at every position", number: "a number at every position", truth: "true or false at every position", selector: "a selector: which positions (columns) each position (row) reads" };
   var SOpPanel = class {
     constructor(program, store) {
       this.program = program;
@@ -29667,7 +29658,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const button2 = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
       const users = program.scheme.edges.filter(({ from, role }) => from === number4 && role !== "again").map(({ to }) => to);
       this.facts.replaceChildren(
-        el("span", {}, `${KINDS[program.kind(number4)]}, known ${layer2 < 0 ? "from the embedding on" : `after layer ${layer2 + 1}`}`),
+        el("span", {}, `${KINDS[program.kind(number4)]}, in the stream ${layer2 < 0 ? "from the embedding on" : `after layer ${layer2 + 1}`}`),
         ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button2(row)] : [button2(row)]))] : []
       );
       this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
@@ -30269,6 +30260,58 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }
   };
 
+  // src/sequence/story.ts
+  var MOST8 = 3;
+  function sequenceStory(run2, layer2, i2) {
+    const at = ["position ", code2(i2), ", the token ", code2(run2.rows.fed(i2))];
+    if (layer2 >= run2.steps) return answered2(run2, i2, at);
+    if (layer2 < 0) return ["The embedding writes what is known at ", ...at, ", before any layer", ...after(": ", written(run2, -1, i2)), "."];
+    const { heads } = run2.spec.layers[run2.layerOf(layer2)];
+    const values = written(run2, layer2, i2);
+    const name2 = capital(stepNamed(run2, layer2));
+    const nothing = " Nothing changes at this position.";
+    if (!heads.length) return [`${name2}, at `, ...at, ...values.length ? [": from what this position holds, ReLU units compute ", ...values, "."] : [".", nothing]];
+    return [`${name2}, at `, ...at, ": ", ...looks2(run2, layer2, i2), ".", ...values.length ? [" The layer writes ", ...values, "."] : [nothing]];
+  }
+  function looks2(run2, step, i2) {
+    const l = run2.layerOf(step);
+    const { heads } = run2.spec.layers[l];
+    const told = heads.slice(0, MOST8).flatMap((_, k) => {
+      const { uniform, count: shared, winner, sharers } = run2.look(step, k, i2);
+      const head = [k ? "; head " : "head ", code2(`${l + 1}.${k + 1}`)];
+      if (uniform && shared > 1) return [...head, " takes the mean of ", count(shared, "position")];
+      if (shared > 1) return [...head, ` attends to ${count(shared, "position")} equally: `, code2(sharers.slice(0, MOST8).join(", ") + (shared > MOST8 ? ", …" : ""))];
+      return [...head, " attends to position ", code2(winner), ", the token ", code2(run2.rows.fed(winner))];
+    });
+    return heads.length > MOST8 ? [...told, `; and ${count(heads.length - MOST8, "more head")}`] : told;
+  }
+  function written(run2, step, i2) {
+    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i2) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i2), i2)]] : []);
+    const plain3 = changed2.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
+    const told = plain3.slice(0, MOST8).flatMap(([name2, value], n) => [n ? ", " : "", el("span", {}, name2), " = ", code2(value)]);
+    const more = changed2.length - Math.min(MOST8, plain3.length);
+    return more ? [...told, told.length ? ` and ${count(more, "more value")}` : count(more, "value")] : told;
+  }
+  function answered2(run2, i2, at) {
+    const { reference, columns, layers } = run2.spec;
+    const answers = columns.slice(1, 1 + MOST8).flatMap(({ name: name2 }, n) => {
+      const due = run2.wrong(name2, i2);
+      return [n ? ", " : "", code2(name2), " is ", code2(run2.rows.cell(name2, i2)), ...due === void 0 ? [] : [" (the ", reference, " says ", code2(due), ")"]];
+    });
+    const more = columns.length - 1 - MOST8;
+    const rest = more > 0 ? `, and ${count(more, "more output")} in the table` : "";
+    return ["At ", ...at, ": ", ...answers, rest, `. All positions are answered at once, in ${count(layers.length, "layer")}; ▶ plays the layers at this position.`];
+  }
+  function after(sign2, words2) {
+    return words2.length ? [sign2, ...words2] : [];
+  }
+  function capital(text) {
+    return text.charAt(0).toUpperCase() + text.slice(1);
+  }
+  function code2(text) {
+    return el("b", { class: "mono" }, String(text));
+  }
+
   // src/tape.ts
   var MARGIN2 = 2;
   var Tape = class {
@@ -30303,13 +30346,14 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.cell = parseFloat(getComputedStyle(this.element).getPropertyValue("--cell-px")) || 64;
       this.room = Math.max(5, Math.floor((this.element.firstElementChild.clientWidth - 2) / this.cell));
     }
-    draw(position, playing) {
+    /** layer: the chosen one, as `Showing.layer` counts it. */
+    draw(position, layer2, playing) {
       const { run: run2 } = this;
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i2 = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      const plain3 = run2.spec.labels ? labelledStory : plainStory;
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain3(run2, i2));
+      const plain3 = () => run2.spec.labels ? sequenceStory(run2, layer2, i2) : plainStory(run2, i2);
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i2) : plain3());
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -30375,6 +30419,49 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.first = Math.max(this.lowest, Math.min(first, this.highest + 1 - room));
     }
   };
+
+  // src/terms.ts
+  var STREAM = [
+    ["position", "the place of a token, counted from 0"],
+    ["residual stream", "the vector that a position carries through the layers; the embedding writes it first, and every layer adds to it"],
+    ["subspace", "the coordinates of that vector that hold one variable"],
+    ["layer", "attention, feed-forward, or both: heads read other positions, ReLU units compute from this one alone"],
+    ["head 2.1", "head 1 of layer 2; an arc shows which position it attends to"],
+    ["score", "how well a position matches what the head looks for: query · key. The head attends to the largest; positions that tie share the attention equally"],
+    ["runner-up, gap", "the best score at any other position, and how far below it is: the larger the gap, the more softmax and rounding are tolerated"],
+    ["unembedding", "the matrix that reads the answer off the stream after the last layer"]
+  ];
+  var RASP = [
+    ["s-op", "a variable of the program: one value at every position"],
+    ["selector", "which positions (columns) each position (row) reads"],
+    ["aggregate", "the mean of an s-op over the selected positions, or the value at the one selected position"],
+    ["X.share, mean X.share", "made by the compiler: the attention that falls on the marked positions, from which the next layer computes X"],
+    ["picked X, found by X", "made by the compiler: what the head copied, and whether its selector selects anything"],
+    ["steps of X", "made by the compiler: ReLU units that tell the possible values of X apart"]
+  ];
+  var LOGIC = [
+    ["Q[a]", "true where the token is a"],
+    ["subformula", "a part of the formula; it is true or false at every position"],
+    ["p since q", "q is true here or at an earlier position, and p at every position from there to here"],
+    ["p until q", "the same, towards the end of the word"],
+    ["once p, count(p)", "p is true here or earlier; the number of such positions"]
+  ];
+  var CIRCUIT = [
+    ["gate", "one per position after the inputs: the decoder answers with its bit, which is the next token"],
+    ["a, b, c", "the operands of the gate that is computed here: the positions of their bits. x_a, x_b and x_c are the bits"],
+    ["t110", "the bit of the gate's truth table in the row 1, 1, 0"]
+  ];
+  var MACHINE = [
+    ["triple", "a token such as (q1,x,+1): the new state, the symbol written, the move of the head"],
+    ["x, y", "the token at this position, and the next token, which is the answer"],
+    ["q, b, m", "the parts of the token: state, symbol written, move"],
+    ["h, a", "the cell under the head, and the symbol in it"],
+    ["δ(q, a)", "the rule of the machine for state q and symbol a"]
+  ];
+  function terms(data) {
+    const own = data.sequence ? data.sequence.kind === "rasp" ? RASP : LOGIC : data.circuit ? CIRCUIT : data.runs[0].tape ? MACHINE : [];
+    return [...own, ...STREAM];
+  }
 
   // src/verdict.ts
   function notices(runs2, store, searched) {
@@ -30444,8 +30531,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
     const store = new Store(last2, runs2[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
-    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
-    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer2) => stepNamed(runs2[0], layer2) });
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : data.machine ? "state graph" : null);
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, terms: terms(data), stage: (layer2) => stepNamed(runs2[0], layer2) });
     const scene = { root: root2, signal, store, buffers, data, circuit, several: runs2.length > 1, broken: around.broken ?? null };
     const changes = around.broken && new ChangesPanel(around.broken);
     scene.broken?.watched(changes ? [() => changes.draw()] : []);
@@ -30519,7 +30606,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       panel?.draw(i2, layer2, now);
       soft?.draw(i2);
       if (pointing) return;
-      tape.draw(i2, playing);
+      tape.draw(i2, layer2, playing);
       rules?.draw(i2);
       layers.draw(i2, layer2);
       stream.draw(i2, layer2, raw, panel?.subspace?.(now));
@@ -30551,7 +30638,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/playground/drawing.ts
-  var MOST8 = 12;
+  var MOST9 = 12;
   var BUSY = 400;
   var LONGEST4 = 15e3;
   var Drawing = class {
@@ -30571,7 +30658,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       drawn.catch(() => this.kept.delete(dot));
       this.kept.set(dot, drawn);
       for (const oldest of this.kept.keys()) {
-        if (this.kept.size <= MOST8) break;
+        if (this.kept.size <= MOST9) break;
         this.kept.delete(oldest);
       }
       return drawn;
@@ -30740,16 +30827,16 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
 
   // src/playground/split.ts
   var KEPT2 = "tm2tfr-playground-split";
-  var [LEAST3, MOST9, STEP2] = [22, 70, 2];
+  var [LEAST3, MOST10, STEP2] = [22, 70, 2];
   function splitter(whole3) {
     let share = 40;
     try {
       share = Number(localStorage.getItem(KEPT2) ?? share) || share;
     } catch {
     }
-    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST3, "aria-valuemax": MOST9 });
+    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST3, "aria-valuemax": MOST10 });
     const move = (to) => {
-      share = Math.max(LEAST3, Math.min(MOST9, to));
+      share = Math.max(LEAST3, Math.min(MOST10, to));
       whole3.style.setProperty("--left", `${share}%`);
       set(bar, { "aria-valuenow": Math.round(share) });
       try {
@@ -31133,7 +31220,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const address = `${location.origin}${location.pathname}#${hash}`;
       try {
         await navigator.clipboard.writeText(address);
-        this.message.show("The link is copied: whoever opens it in a playground of their own finds this source and this input.", "fine");
+        this.message.show("The link is copied: opened in another playground, it shows this source and this input.", "fine");
       } catch {
         given("Copy this link", address);
       }
