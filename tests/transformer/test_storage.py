@@ -28,7 +28,8 @@ from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.storage import DENSE, dumps, load, loads, save
+from tm2tfr.transformer.storage import dumps, load, loads, save
+from tm2tfr.transformer.stored import DENSE
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, matrices
 
 

@@ -21,7 +21,8 @@ from tests.transformer.test_storage import digest, document, wide
 from tm2tfr.base.errors import WeightFileError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.transformer.storage import DENSE, dumps, load, loads
+from tm2tfr.transformer.storage import dumps, load, loads
+from tm2tfr.transformer.stored import DENSE
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 AGAIN = "make it again with 'tm2tfr compile'"

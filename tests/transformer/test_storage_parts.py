@@ -19,7 +19,8 @@ from tests.transformer.test_storage_errors import refusal, signed, small
 from tm2tfr.base.errors import WeightFileError
 from tm2tfr.transformer.claims import OVER, Claim
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.storage import DENSE, dumps, loads
+from tm2tfr.transformer.storage import dumps, loads
+from tm2tfr.transformer.stored import DENSE
 from tm2tfr.transformer.weights import Decoder, Norm, digest, matrices, replaced
 
 NORM = Norm(gain=Matrix.from_entries((5, 1), {(0, 0): 0.1}), bias=Matrix.from_entries((5, 1), {}), epsilon=0.1)

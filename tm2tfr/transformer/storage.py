@@ -53,11 +53,9 @@ from tm2tfr.transformer.stored import (
     epsilons_of,
     restored,
     stored_as,
+    stored_sparsely,
 )
 from tm2tfr.transformer.weights import Decoder, matrices
-
-DENSE = 2**20
-"""A matrix with more entries than this, zeros included, is stored by its non-zero entries."""
 
 _KEY = "tm2tfr"
 _LARGEST_HEADER = 100_000_000  # bytes; the limit of safetensors itself
@@ -119,7 +117,7 @@ def dumps(decoder: Decoder) -> bytes:
         _refuse_empty_sizes(decoder)
     except ShapeError as error:
         raise WeightFileError(f"{error}: remove components that are 0") from error
-    document = stored_as(decoder, sparse)
+    document = stored_as(decoder)
     document["digest"] = _digest(document, tensors)
     try:
         return safetensors.save(tensors, {_KEY: json.dumps(document)})
@@ -129,11 +127,6 @@ def dumps(decoder: Decoder) -> bytes:
             f"what is stated beside the matrices takes {size:,} bytes, and safetensors reads at most {_LARGEST_HEADER:,}"
         )
         raise WeightFileError(f"{problem}: shorten the source, for example its names") from error
-
-
-def stored_sparsely(decoder: Decoder) -> dict[str, list[int]]:
-    """Return the shapes of the matrices that are stored by their entries, by path."""
-    return {path: list(m.shape) for path, m in matrices(decoder).items() if m.shape[0] * m.shape[1] > DENSE}
 
 
 def loads(data: bytes, *, file: str = "<weights>") -> Decoder:

@@ -14,7 +14,7 @@ from tm2tfr.transformer.claims import OVER, Claim, Output, Over
 from tm2tfr.transformer.matrix import AnyArray, Dtype, Matrix
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, LayerLoop, Norm, norms
+from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, LayerLoop, Norm, matrices, norms
 
 FORMAT, VERSION, WITH_PARTS = "tm2tfr-weights", "2", "3"
 READ = ("1", VERSION, WITH_PARTS)
@@ -25,8 +25,17 @@ FLOAT, INT = np.dtype("<f8"), np.dtype("<i8")
 Tensors = Mapping[str, AnyArray]
 
 
-def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, object]:
-    """Return everything but the matrices; `sparse` has the shapes of those stored by their entries."""
+DENSE = 2**20
+"""A matrix with more entries than this, zeros included, is stored by those that are not 0."""
+
+
+def stored_sparsely(decoder: Decoder) -> dict[str, list[int]]:
+    """Return the shapes of the matrices that are stored by their entries, by path."""
+    return {path: list(m.shape) for path, m in matrices(decoder).items() if m.shape[0] * m.shape[1] > DENSE}
+
+
+def stored_as(decoder: Decoder) -> dict[str, object]:
+    """Return everything that a weight file says of a decoder, but the matrices."""
     epsilons = {path: norm.epsilon for path, norm in norms(decoder)}
     named = [
         {"name": output.name, "labels": output.labels and list(output.labels), **({"whole": True} if output.whole else {})}
@@ -48,7 +57,7 @@ def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, ob
         "features": list(decoder.features),
         "layers": [_layer_document(layer) for layer in decoder.layers],
         "provenance": dict(decoder.provenance),
-        "sparse": dict(sparse),
+        "sparse": stored_sparsely(decoder),
         **more,
     }
 

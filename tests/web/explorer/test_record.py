@@ -228,7 +228,7 @@ def test_what_a_weight_file_says_beside_the_matrices_is_there() -> None:
     chapter = tm2tfr.compile("chapter")
     data, buffer = packed(chapter)
     said = json.loads(column(buffer, data["about"]).tobytes())
-    assert said == stored_as(chapter, {})
+    assert said == stored_as(chapter)
 
 
 def test_soft_heads_are_refused_with_the_reason() -> None:

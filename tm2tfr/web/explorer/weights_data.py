@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.transformer.positions import is_built_in
-from tm2tfr.transformer.storage import stored_sparsely
 from tm2tfr.transformer.stored import stored_as
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Norm, matrices
 
@@ -102,7 +101,7 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
         "rows": columns.add(_all([_steps(m.rows) for m in found])),
         "columns": columns.add(_all([_steps(m.columns) for m in found])),
         "values": columns.add(_all([m.values for m in found])),
-        "about": columns.add_text(json.dumps(stored_as(decoder, stored_sparsely(decoder)))),
+        "about": columns.add_text(json.dumps(stored_as(decoder))),
     }
 
 
