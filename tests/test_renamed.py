@@ -261,8 +261,10 @@ def resolved(value: Any, data: bytes) -> Any:
     if set(value) == {"type", "at", "count"}:
         return column(data, value).tolist()
     found = {key: resolved(each, data) for key, each in value.items()}
-    if "weights" in found:
-        found["weights"] = bytes(found["weights"]).decode()
+    for name in ("weights", "about"):
+        if isinstance(found.get(name), list):
+            text = bytes(found[name]).decode()
+            found[name] = json.loads(text) if name == "about" else text
     return found
 
 

@@ -233,7 +233,8 @@ def test_the_search_finds_an_equation_in_a_folder_and_in_no_network(site: Path, 
     first = page.locator(".md-search-result__link").first
     first.wait_for(timeout=20_000)
     assert first.get_attribute("href").partition("?")[0].endswith("construction/equations.html")
-    page.fill("[data-md-component=search-query]", "check --set")  # a hyphen before a word does not exclude it
+    page.fill("[data-md-component=search-query]", "")
+    page.keyboard.type("check --set", delay=50)  # a hyphen before a word does not exclude it
     page.locator(".md-search-result__link[href*='/cli/verify/check.html']").first.wait_for(timeout=20_000)
     page.close()
 

@@ -230,7 +230,8 @@ export class FormulaPanel {
   private pressed(event: KeyboardEvent): void {
     const cell = (event.target as Element).closest<HTMLElement>("[data-row]");
     if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
-    const [row, p] = [Number(cell.dataset["row"]), Number(cell.dataset["position"]) - this.spec.before.length];
+    // what is chosen, not what has the focus: that follows when the page is drawn, and keys may come faster
+    const [row, p] = [this.row, this.store.now.i - this.spec.before.length];
     const [rows, positions] = [this.tree.length - 1, this.columns.length - 1];
     const places: Record<string, [number, number]> = {
       ArrowLeft: [row, p - 1],

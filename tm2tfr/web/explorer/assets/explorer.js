@@ -5788,7 +5788,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     pressed(event) {
       const cell = event.target.closest("[data-row]");
       if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
-      const [row, p] = [Number(cell.dataset["row"]), Number(cell.dataset["position"]) - this.spec.before.length];
+      const [row, p] = [this.row, this.store.now.i - this.spec.before.length];
       const [rows, positions2] = [this.tree.length - 1, this.columns.length - 1];
       const places = {
         ArrowLeft: [row, p - 1],
