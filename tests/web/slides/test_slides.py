@@ -142,7 +142,7 @@ def test_the_picture_of_the_documentation_is_the_slide_of_today() -> None:
 
 def test_slides_have_the_colours_of_the_explorer_and_letters_can_be_read_on_them() -> None:
     stated = dict(
-        re.findall(r"--([\w-]+): light-dark\((#\w{6}), #\w{6}\);", (ROOT / "explorer/src/palette.css").read_text())
+        re.findall(r"--([\w-]+): light-dark\((#\w{6}), #\w{6}\);", (ROOT / "explorer/src/palette.css").read_text("utf-8"))
     )
     assert {colour.light for colour in palette().values()} == set(stated.values())
     assert len(stated) > 15
