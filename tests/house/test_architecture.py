@@ -27,6 +27,7 @@ def test_every_part_is_in_the_picture_and_on_the_page() -> None:
     } == shown
 
 
+@pytest.mark.slow
 def test_every_box_is_in_the_picture_and_beside_the_others() -> None:
     width = float(re.findall(r'viewBox="0 0 (\d+) ', drawn())[0])
     boxes = [tuple(map(float, box)) for box in re.findall(r'<rect class="b" x="(.*?)" y="(.*?)" width="(.*?)"', drawn())]

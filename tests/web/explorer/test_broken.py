@@ -106,6 +106,7 @@ def test_the_page_names_the_cause_that_the_check_names_300_times(blank: Any, kin
     assert compared(blank, kind, MANY // len(KINDS), seed=1) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_listing_is_that_of_the_library(blank: Any, kind: str) -> None:
     subject, data, columns = pages(kind)
@@ -114,6 +115,7 @@ def test_the_listing_is_that_of_the_library(blank: Any, kind: str) -> None:
     assert found == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_saved_weights_are_the_file_that_python_writes(blank: Any, kind: str) -> None:
     subject, data, columns = pages(kind)
