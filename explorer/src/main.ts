@@ -9,7 +9,7 @@ import { type Buffers, type PageData, unpacked } from "./data";
 import { el, replacing, set } from "./dom";
 import { Box } from "./live/box";
 import { quoted } from "./live/refusals";
-import { serve } from "./live/worker";
+import { launch } from "./launch";
 import { mount, type Mounted } from "./page";
 import { theme } from "./theme";
 
@@ -66,16 +66,4 @@ function foldable(about: HTMLElement): void {
   }).observe(about);
 }
 
-declare global {
-  interface Window {
-    /** What the page shows, for whoever wants to look at the numbers in the browser's console. */
-    tm2tfrShows?: { data: PageData; buffers: Buffers };
-  }
-}
-
-if (typeof document === "undefined") serve();
-else
-  start(document.currentScript!.textContent).catch((error: unknown) => {
-    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
-    throw error;
-  });
+launch(start);

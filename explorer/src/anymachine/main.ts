@@ -12,7 +12,7 @@ import type { Broken } from "../broken/broken";
 import { leavesFocus } from "../controls";
 import { type Buffers, type PageData, unpacked } from "../data";
 import { el, replacing } from "../dom";
-import { serve } from "../live/worker";
+import { launch } from "../launch";
 import { mount, type Mounted } from "../page";
 import { theme } from "../theme";
 import { type AnyMachineData, Template } from "./template";
@@ -41,16 +41,4 @@ async function start(script: string): Promise<void> {
   document.documentElement.dataset["ready"] = "true";
 }
 
-declare global {
-  interface Window {
-    /** What the page shows, for whoever wants to look at the numbers in the browser's console. */
-    tm2tfrShows?: { data: PageData; buffers: Buffers };
-  }
-}
-
-if (typeof document === "undefined") serve();
-else
-  start(document.currentScript!.textContent).catch((error: unknown) => {
-    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
-    throw error;
-  });
+launch(start);

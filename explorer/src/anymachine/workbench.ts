@@ -5,7 +5,7 @@ import { type Buffers, type PageData, textAt } from "../data";
 import { el, set } from "../dom";
 import { hint, type BoxSpec, stepsOf, stepsRefused, wordOf } from "../live/inputs";
 import { counted, quoted, Refused, visible } from "../live/refusals";
-import { type Again, Rerun, workerOf } from "../live/rerun";
+import { type Again, busy, Rerun, workerOf } from "../live/rerun";
 
 import { fragment, isLink, opened } from "../playground/link";
 import { Editor } from "./editor";
@@ -262,13 +262,8 @@ export class Workbench {
 
   private working(on: boolean): void {
     if (!on) this.running = null;
-    const focused = document.activeElement;
-    set(this.start, { disabled: on });
-    set(this.stop, { disabled: !on });
-    this.bar.hidden = !on;
-    set(this.element, { "aria-busy": on ? "true" : null });
-    if (focused === this.start && on) this.stop.focus();
-    if (focused === this.stop && !on) this.start.focus();
+    const { element, start, stop, bar } = this;
+    busy({ element, start, stop, bar }, on);
   }
 
   private say(text: string): void {

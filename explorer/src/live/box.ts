@@ -6,7 +6,7 @@ import { el, set } from "../dom";
 import { count } from "../words";
 import { hint, stepsOf, stepsRefused, wordOf } from "./inputs";
 import { Refused } from "./refusals";
-import { type Again, Rerun, workerOf } from "./rerun";
+import { type Again, busy, Rerun, workerOf } from "./rerun";
 
 /** Shows another run, or the recorded one. */
 export type Show = (data: PageData, buffers: Buffers) => void;
@@ -137,13 +137,8 @@ export class Box {
 
   private working(on: boolean): void {
     if (!on) this.running = null;
-    const focused = document.activeElement;
-    set(this.start, { disabled: on });
-    set(this.stop, { disabled: !on });
-    this.bar.hidden = !on;
-    set(this.element, { "aria-busy": on ? "true" : null });
-    if (focused === this.start && on) this.stop.focus();
-    if (focused === this.stop && !on) this.start.focus();
+    const { element, start, stop, bar } = this;
+    busy({ element, start, stop, bar }, on);
   }
 
   private say(text: string): void {

@@ -3,6 +3,7 @@
 import type { Broken } from "../broken/broken";
 import type { Buffers, PageData } from "../data";
 import { Circuit } from "../circuit";
+import { set } from "../dom";
 import { count, uncompared } from "../words";
 import type { About, Decoder } from "./decoder";
 import { shelved } from "./document";
@@ -95,6 +96,25 @@ function gatesOf({ circuit, runs, box }: PageData, buffers: Buffers): Gates | nu
     encoding: box.circuit.encoding,
     names: runs[0]!.live.readout[runs[0]!.columns.findIndex(({ name }) => name === "gate")]?.names ?? {},
   };
+}
+
+/** What shows that weights are run: the form, its two buttons, and the bar. */
+interface Form {
+  readonly element: HTMLElement;
+  readonly start: HTMLButtonElement;
+  readonly stop: HTMLButtonElement;
+  readonly bar: HTMLElement;
+}
+
+/** Show whether a run is under way; the focus goes from the button that was pressed to the one that can be. */
+export function busy({ element, start, stop, bar }: Form, on: boolean): void {
+  const focused = document.activeElement;
+  set(start, { disabled: on });
+  set(stop, { disabled: !on });
+  bar.hidden = !on;
+  set(element, { "aria-busy": on ? "true" : null });
+  if (focused === start && on) stop.focus();
+  if (focused === stop && !on) start.focus();
 }
 
 /** A worker with the script of a page. */

@@ -2904,6 +2904,15 @@ var explorer = (() => {
       names: runs[0].live.readout[runs[0].columns.findIndex(({ name }) => name === "gate")]?.names ?? {}
     };
   }
+  function busy({ element, start: start2, stop, bar }, on) {
+    const focused = document.activeElement;
+    set(start2, { disabled: on });
+    set(stop, { disabled: !on });
+    bar.hidden = !on;
+    set(element, { "aria-busy": on ? "true" : null });
+    if (focused === start2 && on) stop.focus();
+    if (focused === stop && !on) start2.focus();
+  }
   function workerOf(script) {
     const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const worker = new Worker(address);
@@ -3959,13 +3968,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     working(on) {
       if (!on) this.running = null;
-      const focused = document.activeElement;
-      set(this.start, { disabled: on });
-      set(this.stop, { disabled: !on });
-      this.bar.hidden = !on;
-      set(this.element, { "aria-busy": on ? "true" : null });
-      if (focused === this.start && on) this.stop.focus();
-      if (focused === this.stop && !on) this.start.focus();
+      const { element, start: start2, stop, bar } = this;
+      busy({ element, start: start2, stop, bar }, on);
     }
     say(text) {
       this.status.textContent = this.broken?.changes.length ? "" : text;
@@ -3984,6 +3988,15 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       }
     }
   };
+
+  // src/launch.ts
+  function launch(start2) {
+    if (typeof document === "undefined") return serve();
+    start2(document.currentScript.textContent).catch((error) => {
+      document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
+      throw error;
+    });
+  }
 
   // src/bits.ts
   var MOST = 120;
@@ -7648,11 +7661,6 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       if (!about.classList.contains("whole")) more.hidden = about.scrollHeight <= about.clientHeight + 1;
     }).observe(about);
   }
-  if (typeof document === "undefined") serve();
-  else
-    start(document.currentScript.textContent).catch((error) => {
-      document.querySelector("main").replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
-      throw error;
-    });
+  launch(start);
   return __toCommonJS(main_exports);
 })();
