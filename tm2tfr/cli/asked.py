@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from tm2tfr.base.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
 from tm2tfr.base.errors import Tm2tfrError, UsageError, visible
-from tm2tfr.cli.options import MACHINE_HELP, SOURCES, UNIVERSAL, argument, choice, count, machines, metavar_of, option
+from tm2tfr.cli.options import (
+    MACHINE_HELP,
+    SOURCES,
+    UNIVERSAL,
+    argument,
+    choice,
+    count,
+    machines,
+    metavar_of,
+    number,
+    option,
+)
 from tm2tfr.cli.parameters import But, escaped, value
 from tm2tfr.cli.universal import UniversalGroup
 from tm2tfr.contract.options import (
@@ -70,6 +81,8 @@ def _declared(known: Sequence[Declaration]) -> Any:
             return Annotated[int | None, count(help, least=1, panel=about.panel)]
         case "flag":
             return Annotated[bool | None, option(help, panel=about.panel)]
+        case "number":
+            return Annotated[float | None, number(help, panel=about.panel)]
     return Annotated[str | None, option(help, metavar=about.metavar, panel=about.panel)]
 
 
