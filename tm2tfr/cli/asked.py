@@ -53,6 +53,7 @@ FromOption: TypeAlias = Annotated[
     ),
 ]
 RANDOM_SEED = "The seed of --random, of the circuit 'random', and of the rules' order in prompts."
+SAMPLE_SEED = "The seed of --sample, of the circuit 'random', and of the rules' order in prompts."
 """The help of ``--seed`` where the command itself has something random."""
 
 
@@ -115,7 +116,7 @@ class Asked:
     Args:
         command: the command that asks; empty: it takes no options of compiling.
         typed: the names of the parameters that were typed.
-        draws: whether the command has random inputs, with this seed.
+        draws: the option with which the command itself draws something, with this seed; empty: it never does.
         takes_alone: whether ``--universal`` without a machine is the decoder alone, not with the default in its prompt.
 
     Raises:
@@ -146,7 +147,7 @@ class Asked:
     decoder: Annotated[UniversalGroup, But(seed=None)] = field(default_factory=UniversalGroup)
     command: str = ""
     typed: frozenset[str] = frozenset()
-    draws: bool = False
+    draws: str = ""
     takes_alone: bool = False
 
     def __post_init__(self) -> None:

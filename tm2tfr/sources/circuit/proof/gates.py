@@ -104,7 +104,7 @@ class Through:
     last: Normed | None
 
 
-class Answers(NamedTuple):
+class GateAnswers(NamedTuple):
     """What is answered at each gate.
 
     Args:
@@ -131,7 +131,7 @@ class GateProof:
     normed: Normed | None
     rounding: Rounding
 
-    def answers(self, want: Wanted) -> Answers:
+    def answers(self, want: Wanted) -> GateAnswers:
         """Return the logit of 1 less that of 0, up to a positive factor where a norm comes before.
 
         Raises:
@@ -157,12 +157,12 @@ class GateProof:
         weight = float(sized.sum())
         lost = rounding.lost(output.shape[1]) * weight  # what underflow takes from the products of units is multiplied
         if after.last is None:
-            return Answers(whole.widened(rounding.error(terms, size) + lost), 1.0)
+            return GateAnswers(whole.widened(rounding.error(terms, size) + lost), 1.0)
         plain = float(np.abs(decoder.unembedding.values).sum())
         normed_lost = rounding.lost(terms) * (1 + plain + weight) / after.last.scale.lo
         off = after.last.off * weight + rounding.gamma(terms) * size + lost + normed_lost
         span = (whole - Interval.exactly(dense.sum()) * after.last.mean).widened(off)
-        return Answers(span, float(after.last.scale.lo.min()) * (1 - rounding.gamma(4)))
+        return GateAnswers(span, float(after.last.scale.lo.min()) * (1 - rounding.gamma(4)))
 
     def _brought(self, cases: NDArray[np.int64] | None) -> Brought:
         """Return what the heads bring in each of these cases, (cases, slots); None: wherever they look, as one case."""
@@ -317,7 +317,7 @@ def wrong_gates(circuit: Circuit, want: Wanted, found: Interval) -> list[Refusal
 
 
 def margin(want: Wanted, found: Interval) -> float:
-    """Return the least lead of the right token's logit, as `Answers.span` has it."""
+    """Return the least lead of the right token's logit, as `GateAnswers.span` has it."""
     lo, hi = (a.transpose(2, 0, 1) for a in (found.lo, found.hi))
     least = np.where(want.bits[:, :, None], lo, -hi).min(axis=2)
     return float(least[want.possible].min())
