@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from tm2tfr.base.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
+from tm2tfr.base.choices import ATTENTIONS, AUTO, DTYPES, ENGINES
 from tm2tfr.base.errors import UsageError, did_you_mean
 from tm2tfr.cli.parameters import escaped
 from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
@@ -281,7 +281,7 @@ def steps(default: int = MAX_STEPS) -> Any:
 
 AttentionOption: TypeAlias = Annotated[
     str | None,
-    choice("How scores become attention weights. Default: average-hard.", "--attention", of=WEIGHTINGS, panel=CONSTRUCTION),
+    choice("How scores become attention weights. Default: average-hard.", "--attention", of=ATTENTIONS, panel=CONSTRUCTION),
 ]
 TemperatureOption: TypeAlias = Annotated[
     str | None,
