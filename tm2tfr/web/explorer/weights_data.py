@@ -109,6 +109,8 @@ def unrunnable(decoder: Decoder) -> str | None:
     """Return why a page cannot run `decoder`, None if it can."""
     if decoder.soft:
         return "they have soft heads, and browsers round exponentials differently from the dense engine"
+    if decoder.unique:
+        return "they have leftmost or rightmost attention, which a page does not compute"
     if own := [name for name in decoder.features if not is_built_in(name)]:
         return f"they have the position feature {own[0]}, which a page does not compute"
     if decoder.nonzero > MOST_ENTRIES:
