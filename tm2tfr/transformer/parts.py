@@ -12,6 +12,8 @@ TABLE, NORMS, NO_BOS = "a position table", "layer norms", "no BOS"
 AHEAD, OUTPUTS, LOOPS = "heads that look ahead", "outputs by name", "loops over layers"
 LENGTH, WRITTEN = "position features of the length", "position features of their own"
 TEMPERED = "temperatures that depend on the position"
+OF_LABELLERS = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, LENGTH, WRITTEN, TEMPERED)
+"""What PyTorch and ONNX have of weights that label a sequence."""
 
 
 def parts(decoder: Decoder) -> tuple[str, ...]:
@@ -49,7 +51,7 @@ def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ())
     """
     if found := [part for part in parts(decoder) if part not in known]:
         problem = f"these weights have {_joined(found)}, which an export to {target} does not have"
-        elsewhere = decoder.labeller and not {LENGTH, TEMPERED} & set(found)
+        elsewhere = decoder.labeller and set(found) <= set(OF_LABELLERS)
         way = "use --to torch or --to onnx" if elsewhere else "run them with tm2tfr, or save them as a weight file"
         raise ExportError(f"{problem}: {way}")
 
