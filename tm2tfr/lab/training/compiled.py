@@ -241,6 +241,23 @@ def _compiled(about: PlainData) -> CompiledModel:
     return CompiledModel(compile_circuit(binary_adder(bits=about["bits"], order=about["order"]), "paper"))
 
 
+def untrained_model(run: TrainingRun, examples: Examples) -> nn.Module | None:
+    """Return the model of a run before its first step; None if its pretrained body is no longer in its folder.
+
+    Args:
+        examples: those of the run.
+    """
+    pretrained = run.model.get(PRETRAINED)
+    if pretrained is None:
+        return build(model_options(run.model), examples, seed=run.options["seed"]).eval()
+    try:
+        options = ModelOptions(kind=pretrained, dropout=run.model["dropout"])
+        model = build(options, examples, seed=run.options["seed"]).eval()
+    except TrainingError:
+        return None
+    return model if described(options, model) == run.model else None
+
+
 def trained_model(run: TrainingRun) -> nn.Module:
     """Return the model of a finished run of `tm2tfr.train`, with its trained weights.
 
