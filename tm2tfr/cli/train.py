@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tm2tfr.base.errors import Interrupted, UsageError
-from tm2tfr.cli.options import argument, choice, count, file, number, option, specs
+from tm2tfr.cli.options import argument, choice, count, file, models, number, option, specs
 from tm2tfr.cli.progress import training
 from tm2tfr.lab.training.record import (
     DEVICES,
@@ -87,10 +87,12 @@ class ModelGroup(ModelOptions):
 
     kind: Annotated[
         str,
-        choice(
-            "Its kind; compiled: start at the compiled weights of binary-adder. Default: mingpt.",
+        option(
+            "compiled: start at the compiled weights of binary-adder; a folder: that of a pretrained GPT-2, whose body is "
+            "frozen. Default: mingpt.",
             "--model",
-            of=MODELS,
+            metavar=f"<{' | '.join(MODELS)} | DIR>",
+            autocompletion=models,
             panel=MODEL,
         ),
     ] = "mingpt"

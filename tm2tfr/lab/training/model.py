@@ -215,7 +215,7 @@ def position_embedding(options: ModelOptions, positions: int) -> nn.Parameter:
 
 # ── Greedy answers, and how many are exactly right.
 AT_ONCE = 1_000
-"""The number of sequences that are answered at once."""
+"""At most this many sequences are answered at once; a model may have a lower limit of its own, `at_once`."""
 
 
 class Matches(NamedTuple):
@@ -240,8 +240,9 @@ def exact_matches(model: nn.Module, examples: Examples, some: Sequences | None =
     """
     some = examples.test if some is None else some
     right = np.zeros(3)
-    for start in range(0, len(some), AT_ONCE):
-        part = some.some(slice(start, start + AT_ONCE))
+    at_once = min(AT_ONCE, getattr(model, "at_once", AT_ONCE))
+    for start in range(0, len(some), at_once):
+        part = some.some(slice(start, start + at_once))
         wrong = answered(model, part, labels=examples.labels) != part.wanted
         whole = [np.sum(~np.any(wrong & flags, axis=1)) for flags in (part.answer, part.scored)]
         right += [*whole, np.sum(~wrong & part.answer)]

@@ -7,13 +7,14 @@ machine.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Literal, get_args
 
-from tm2tfr.base.errors import TrainingError, counted, did_you_mean, first_line
+from tm2tfr.base.errors import TrainingError, counted, did_you_mean, first_line, visible
 from tm2tfr.base.files import write_text
 from tm2tfr.base.text.shown import aligned, json_text
 from tm2tfr.contract.shown import PlainData
@@ -27,6 +28,8 @@ POSITIONS: tuple[Positions, ...] = get_args(Positions)
 """Position embeddings: fixed sines and cosines; fixed one-hot vectors, as Appendix A has them by hand; learned."""
 MODELS = ("mingpt", "gpt2", "compiled")
 _SUBLAYERS = re.compile(r"[sf]{1,1000}")
+PRETRAINED, PRETRAINED_SHA256 = "pretrained", "pretrained_sha256"
+"""What a record says of the pretrained body of a model besides its options: the folder as it was named, and its digest."""
 DEVICES = ("cpu", "cuda")
 MOST_STEPS = 10**9
 
@@ -38,7 +41,8 @@ class ModelOptions:
     Args:
         kind: ``mingpt``: ours, of that shape; ``gpt2``: the GPT-2 of transformers (extra ``hf``), not pretrained;
             ``compiled``: it starts at the compiled weights of the circuit that the examples are of, see
-            `tm2tfr.lab.training.compiled`, and its shape is theirs.
+            `tm2tfr.lab.training.compiled`, and its shape is theirs; any other word is the folder of a pretrained GPT-2,
+            whose body is frozen, see `tm2tfr.lab.training.gpt2`: ``./gpt2`` if it is called like one of those three.
         width: of the residual stream; a multiple of `heads`.
         hidden: the units of a feed-forward layer; by default 4 · width.
         positions: of ``mingpt``; a GPT-2 learns them.
@@ -71,7 +75,13 @@ class ModelOptions:
     sublayers: str | None = None
 
     def __post_init__(self) -> None:
-        one_of("model", self.kind, MODELS)
+        if self.pretrained and not ({"/", os.sep} & set(self.kind) or Path(self.kind).is_dir()):
+            said = f"unknown model {self.kind!r}{did_you_mean(self.kind, MODELS)}: use one of {', '.join(MODELS)}"
+            raise TrainingError(f"{said}, or name the folder of a pretrained GPT-2")
+        if self.kind == "compiled":
+            self._shapeless("the shape of a compiled model is that of its weights", "noise")
+        if self.pretrained:
+            self._shapeless("the shape of a pretrained model is that of its folder", "dropout")
         one_of("positions", self.positions, POSITIONS)
         for name in ("layers", "heads", "width", "hidden"):
             if getattr(self, name) is not None:
@@ -91,12 +101,16 @@ class ModelOptions:
         for name, kind in own.items():
             if getattr(self, name) not in (None, False, 0) and self.kind != kind:
                 raise TrainingError(f"{name} is an option of the model {kind}, not of {self.kind}: omit it")
-        if self.kind == "compiled" and any(
-            getattr(self, each.name) != each.default
-            for each in fields(self)
-            if each.name not in ("kind", "noise", "config")
+        self._check_sublayers()
+
+    def _shapeless(self, why: str, own: str) -> None:
+        """Raise TrainingError if another option than `own` is set."""
+        if self.config or any(
+            getattr(self, each.name) != each.default for each in fields(self) if each.name not in ("kind", "config", own)
         ):
-            raise TrainingError("the shape of a compiled model is that of its weights: omit all options but noise")
+            raise TrainingError(f"{why}: omit all options but {own}")
+
+    def _check_sublayers(self) -> None:
         if self.sublayers is not None and not _SUBLAYERS.fullmatch(self.sublayers):
             what = "sublayers must be letters s (attention) and f (feed-forward)"
             raise TrainingError(f"{what}, not {self.sublayers!r}: use for example sfsf")
@@ -107,6 +121,11 @@ class ModelOptions:
     def parts(self) -> tuple[str, ...]:
         """What each layer has, in order: ``sf``, or one of the two alone."""
         return tuple(re.findall("sf|s|f", self.sublayers or "sf" * self.layers))
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether the body is that of a pretrained model, in the folder that `kind` names."""
+        return self.kind not in MODELS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,7 +378,9 @@ def _model(run: TrainingRun) -> str:
     depth = counted(told["layers"], "layer") if sublayers is None else f"sublayers {sublayers}"
     shape = f"{depth}, {counted(told['heads'], 'head')}, width {told['width']}"
     positions = "" if told["kind"] == "gpt2" else f", {told['positions']} positions"
-    return f"{told['kind']}, {shape}{positions}: "
+    body = "gpt2 with random weights" if told["kind"] == "gpt2" else told["kind"]
+    body = f"pretrained {visible(told[PRETRAINED])}" if PRETRAINED in told else body
+    return f"{body}, {shape}{positions}: "
 
 
 def _table(run: TrainingRun) -> list[str]:
