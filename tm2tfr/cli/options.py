@@ -141,6 +141,13 @@ def specs(incomplete: str) -> list[str]:
     return _or_files(shipped(SPECS), incomplete)
 
 
+def models(incomplete: str) -> list[str]:
+    """Return the models to train with this beginning, and folders."""
+    from tm2tfr.lab.training.record import MODELS
+
+    return _or_files(MODELS, incomplete)
+
+
 def _names(incomplete: str) -> Iterable[str]:
     from tm2tfr.sources import names
 
