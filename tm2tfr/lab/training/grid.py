@@ -6,6 +6,7 @@ For example ``{data: binary-adder, bits: [3, 4], regime: [weak, strong], seed: [
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -22,7 +23,7 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line.folder import folder_named, production
 from tm2tfr.lab.line.manifest import sha256
 from tm2tfr.lab.line.pool import Job, Made
-from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, ModelOptions, TrainingOptions, TrainingRun, load_run, plain
+from tm2tfr.lab.training.record import GRID, MODELS, RUN, WEIGHTS, ModelOptions, TrainingOptions, TrainingRun, load_run
 from tm2tfr.lab.training.task import LearningTask
 from tm2tfr.runs.comparison import Progress
 
@@ -141,18 +142,23 @@ def _run(chosen: Mapping[str, GridValue], varied: tuple[str, ...], folder: Path 
     """Return a run; options are checked by what takes them."""
     task, model, options = (_chosen(chosen, keys) for keys in (_TASK, _MODEL, _TRAINING))
     spec = str(task.pop("data", data))
-    beside = spec if folder is None else folder / spec
     if "model" in model:
-        model["kind"] = model.pop("model")
+        kind = str(model.pop("model"))
+        beside = kind if kind in MODELS else _beside(kind, folder)
+        model["kind"] = kind if beside is kind else os.path.join(beside, "")  # with its slash it is no word for a model
     name = "_".join(f"{key}-{_plain(chosen[key])}".replace(" ", "-") for key in varied) or "run"
-    spec_here = beside if folder is not None and Path(beside).exists() else spec
     return GridRun(
         name=name,
         varied={key: chosen[key] for key in varied},
-        task=LearningTask(spec=spec_here, **task),
+        task=LearningTask(spec=_beside(spec, folder), **task),
         model=ModelOptions(**model),
         options=TrainingOptions(**options),
     )
+
+
+def _beside(name: str, folder: Path | None) -> Path | str:
+    """Return the path of what stands beside the grid; what does not is sought from the current folder."""
+    return name if folder is None or not (folder / name).exists() else folder / name
 
 
 def _plain(value: object) -> str:
@@ -206,6 +212,7 @@ class GridResult:
                     "exact_match": run.exact_match,
                     "base_rate": run.base_rate,
                     "every_token": run.every_token,
+                    "token_accuracy": run.token_accuracy,
                     "loss": run.loss,
                     "steps": run.steps,
                     "ended": run.ended,
@@ -271,13 +278,13 @@ def train_grid(
 
 def trained(job: Job[GridRun], _options: None) -> Made:
     """Train a run in a folder of the worker, and return its files."""
-    from tm2tfr.lab.training.compiled import build  # noqa: PLC0415  (it needs torch; a grid is read without)
+    from tm2tfr.lab.training.compiled import build, described  # noqa: PLC0415  (it needs torch; a grid is read without)
     from tm2tfr.lab.training.loop import train_model  # noqa: PLC0415
 
     run = job.work
     examples = run.task.made()
     model = build(run.model, examples, seed=run.options.seed)
     with TemporaryDirectory() as place:
-        train_model(model, examples, run.options, Path(place), about=plain(run.model))
+        train_model(model, examples, run.options, Path(place), about=described(run.model, model))
         files = {f"{run.name}/{name}": Path(place, name).read_bytes() for name in (WEIGHTS, RUN)}
     return Made(job.number, files)
