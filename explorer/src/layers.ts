@@ -3,7 +3,7 @@
 import type { Broken } from "./broken/broken";
 import { WeightsCard } from "./broken/card";
 import { layerListing, textOf } from "./broken/listing";
-import type { Buffers, ModelSpec, Run } from "./data";
+import { type Buffers, type ModelSpec, type Run, shares } from "./data";
 import { el, set } from "./dom";
 import { weightsOf } from "./live/worker";
 import type { Store } from "./state";
@@ -162,7 +162,9 @@ export class Layers {
       const named = look.sharers.slice(0, MOST_NAMED).join(", ") + (look.sharers.length > MOST_NAMED ? ", …" : "");
       const where = look.uniform
         ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}`
-        : look.count > 1
+        : look.weights
+          ? `${i} → ${shares(look, MOST_NAMED)}`
+          : look.count > 1
           ? `${i} → ${named}: ${count(look.count, "position")} share the attention`
           : `${i} → ${look.winner}`;
       const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));

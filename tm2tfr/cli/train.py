@@ -111,6 +111,14 @@ class ModelGroup(ModelOptions):
     frozen: Annotated[bool, option("Keep the random weights of the body, and train the rest (gpt2 only).", panel=MODEL)] = (
         False
     )
+    sublayers: Annotated[
+        str | None,
+        option(
+            "The order of attention (s) and feed-forward (f) sublayers, such as sfsf, in place of --layers (mingpt only).",
+            metavar="ORDER",
+            panel=MODEL,
+        ),
+    ] = None
     noise: Annotated[float, number("Noise added to the weights (compiled only). Default: 0.", panel=MODEL)] = 0.0
     config: Annotated[
         Any, option("Further fields of the configuration (gpt2 only).", metavar="JSON", parser=_config, panel=MODEL)

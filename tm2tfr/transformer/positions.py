@@ -97,6 +97,17 @@ def is_built_in(name: str) -> bool:
     return name in POSITION_FEATURES or name in _OTHERS or _MODULO.fullmatch(name) is not None
 
 
+def expression(name: str) -> FeatureExpression:
+    """Return the expression that a feature is, or that the inverse temperature of a head is.
+
+    Raises:
+        ShapeError: for a feature that is not written as an expression.
+    """
+    if (found := parsed(name)) is None:
+        raise ShapeError(f"the position feature {name!r} is not an expression in i and n: use one, such as i+1")
+    return found
+
+
 def _written(name: str, expression: FeatureExpression) -> Feature:
     low, _ = expression.bounds(2**31)
 

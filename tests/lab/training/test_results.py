@@ -112,10 +112,10 @@ def test_every_run_of_a_grid_has_its_record(name: str) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
     recorded_text(HERE / f"{name}.jsonl", f"train it, and run 'python docs/learned/results.py collect FOLDER {name}'")
     from tm2tfr.lab.training.grid import load_grid
-    from tm2tfr.lab.training.record import plain
+    from tm2tfr.lab.training.record import model_options, plain
 
     made = [
-        json.dumps([run["model"], run["options"], run["data"]["bits"], run["data"]["regime"]])
+        json.dumps([plain(model_options(run["model"])), run["options"], run["data"]["bits"], run["data"]["regime"]])
         for run in results().records(name)
     ]
     asked = [

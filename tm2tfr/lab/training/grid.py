@@ -212,6 +212,7 @@ class GridResult:
                     "exact_match": run.exact_match,
                     "base_rate": run.base_rate,
                     "every_token": run.every_token,
+                    "token_accuracy": run.token_accuracy,
                     "loss": run.loss,
                     "steps": run.steps,
                     "ended": run.ended,

@@ -143,7 +143,7 @@ def _carried_out(
             progress(state.step, options.steps, loss, run.evaluations[-1][1] if run.evaluations else None)
         if state.step % options.evaluate_every == 0 and state.step < options.steps:
             matches = exact_matches(state.model, examples, tested)
-            run = replace(run, evaluations=(*run.evaluations, (state.step, *matches)))
+            run = replace(run, evaluations=(*run.evaluations, (state.step, *matches[:2])))
             enough = matches.answer == 1 and float(np.mean(state.since)) < options.stop_loss
             state.since.clear()
             if enough:
@@ -192,9 +192,10 @@ def _ended(run: TrainingRun, state: _State, examples: Examples, clock: _Clock, w
     evaluations = tuple(each for each in run.evaluations if each[0] != state.step)
     run = replace(
         run,
-        evaluations=(*evaluations, (state.step, *matches)),
+        evaluations=(*evaluations, (state.step, *matches[:2])),
         exact_match=matches.answer,
         every_token=matches.scored,
+        token_accuracy=matches.tokens,
         ended=why,
     )
     folder = run.folder
