@@ -50,8 +50,8 @@ _TWO: Mapping[str, Callable[[FeatureValue, FeatureValue], FeatureValue]] = {
     "|": lambda a, b: bool(a) or bool(b),
 }
 _RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
-_EXACT = 2**53
-"""A linear form with larger coefficients is not known as one; its bounds are those of its parts."""
+EXACT = 2**53
+"""Whole numbers below this are exact in float64: what computes steps in fractions of them rounds their quotient alone."""
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def _value(form: tuple[int, int, int], i: int, n: int) -> int:
 
 
 def _small(form: tuple[int, ...]) -> bool:
-    return max(map(abs, form)) < _EXACT
+    return max(map(abs, form)) < EXACT  # of a larger one the bounds are those of its parts
 
 
 def _added(one: _Range, other: _Range, sign: int, most: int) -> _Range:

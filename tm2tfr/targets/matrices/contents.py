@@ -30,16 +30,15 @@ from tm2tfr.targets.common.fitting import (
 )
 from tm2tfr.targets.common.reference import outputs_of, smaller
 from tm2tfr.targets.common.verdict import checking, heading, introduction, layers_named, table
-from tm2tfr.transformer.expressions import FeatureExpression, plain
+from tm2tfr.transformer.expressions import EXACT, plain
 from tm2tfr.transformer.layers import LayerLoop
 from tm2tfr.transformer.parts import NO_BOS, NORMS, OF_LABELLERS, TABLE, refuse_export
-from tm2tfr.transformer.positions import expression, feature, is_built_in
+from tm2tfr.transformer.positions import feature, is_built_in
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
 from tm2tfr.transformer.weights import Decoder, Head, matrices, norms
 
-LARGEST_PART = 2**53
 LARGEST = 2**31
 """The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
 
@@ -169,22 +168,15 @@ def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | No
     }
 
 
-def expressions(decoder: Decoder) -> dict[str, FeatureExpression]:
-    """Return the expressions in i and n by their text: position features, and the inverse temperatures of heads."""
-    heads = [head.inverse_temperature for layer in decoder.layers for head in layer.heads]
-    written = [name for name in decoder.features if not is_built_in(name)]
-    return {name: expression(name) for name in (*written, *heads) if name != "1"}
-
-
 def _steps(decoder: Decoder) -> PlainData:
-    """Return the steps that compute each of these, as plain data."""
-    return {text: plain(each.steps) for text, each in expressions(decoder).items()}
+    """Return the steps that compute each position feature, and 1/τ, that is an expression, by its text."""
+    return {text: plain(each.steps) for text, each in decoder.expressions.items()}
 
 
 def _refuse_large(decoder: Decoder, name: str, positions: int) -> None:
     """Raise ExportError if whole numbers of an expression are not exact in float64, or take more than 64 bits."""
-    for text, each in expressions(decoder).items():
-        if (part := each.largest_part(positions)) >= LARGEST_PART:
+    for text, each in decoder.expressions.items():
+        if (part := each.largest_part(positions)) >= EXACT:
             where = f"{visible(name)}: at {counted(positions, 'position')} {text!r}"
             what = f"{where} is computed from numbers of up to {Decimal(part):.2g}"
             raise ExportError(f"{what}, and an export has exact ones below 2^53: use fewer --positions")

@@ -24,7 +24,7 @@ from tm2tfr.base import errors
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.directory import KEY, Array
 from tm2tfr.targets.common.fitting import Recipe
-from tm2tfr.targets.matrices.contents import expressions, features, tensors
+from tm2tfr.targets.matrices.contents import features, tensors
 from tm2tfr.targets.onnx.features import Computing
 from tm2tfr.transformer.layers import LayerLoop
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask, Norm
@@ -150,7 +150,7 @@ def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[np.floating]) -> None
 def _features(graph: Graph, decoder: Decoder, i: str, dtype: np.dtype[np.floating]) -> str:
     """Add the position features, and return the name of the node: (n, features)."""
     tabled = graph.add("Gather", FEATURES, i, name="features")  # (n, features with a name of their own)
-    written = {name: each for name, each in expressions(decoder).items() if name in decoder.features}
+    written = {name: each for name, each in decoder.expressions.items() if name in decoder.features}
     if not written:
         return tabled
     built_in = [name for name in decoder.features if name not in written]
@@ -167,7 +167,7 @@ def _features(graph: Graph, decoder: Decoder, i: str, dtype: np.dtype[np.floatin
 def _inverses(graph: Graph, decoder: Decoder, dtype: np.dtype[np.floating]) -> None:
     """Add 1/τ at each position as a column, (n, 1), for each temperature that is not 1."""
     temperatures = {head.inverse_temperature for layer in decoder.layers for head in layer.heads}
-    for name, each in expressions(decoder).items():
+    for name, each in decoder.expressions.items():
         if name in temperatures:
             found = Computing(graph, f"1/τ = {name}").result(each.steps, f"1/τ = {name} of i and n")
             whole = graph.add(
