@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from tm2tfr.base.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
+from tm2tfr.base.choices import ATTENTIONS, AUTO, DTYPES, ENGINES
 from tm2tfr.base.errors import UsageError, did_you_mean
 from tm2tfr.cli.parameters import escaped
 from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
@@ -139,6 +139,13 @@ def specs(incomplete: str) -> list[str]:
     from tm2tfr.base.resources import SPECS, shipped
 
     return _or_files(shipped(SPECS), incomplete)
+
+
+def models(incomplete: str) -> list[str]:
+    """Return the models to train with this beginning, and folders."""
+    from tm2tfr.lab.training.record import MODELS
+
+    return _or_files(MODELS, incomplete)
 
 
 def _names(incomplete: str) -> Iterable[str]:
@@ -282,7 +289,7 @@ def steps(default: int = MAX_STEPS) -> Any:
 
 AttentionOption: TypeAlias = Annotated[
     str | None,
-    choice("How scores become attention weights. Default: average-hard.", "--attention", of=WEIGHTINGS, panel=CONSTRUCTION),
+    choice("How scores become attention weights. Default: average-hard.", "--attention", of=ATTENTIONS, panel=CONSTRUCTION),
 ]
 TemperatureOption: TypeAlias = Annotated[
     str | None,

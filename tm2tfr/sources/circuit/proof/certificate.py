@@ -36,7 +36,7 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.gates import GateProof, expected, margin, wrong_gates
 from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, looks
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.parts import AHEAD, OUTPUTS, parts
+from tm2tfr.transformer.parts import AHEAD, OUTPUTS, UNIQUE, parts
 from tm2tfr.transformer.weights import Decoder, digest, matrices, norms
 
 SMALLEST: Mapping[str, float] = {"float32": 2.0**-12, "float64": 2.0**-100}
@@ -175,7 +175,7 @@ def _shape(decoder: Decoder, circuit: Circuit) -> Matrix:
     Raises:
         Refused: for any other.
     """
-    foreign = [part for part in parts(decoder) if part in (AHEAD, OUTPUTS)]
+    foreign = [part for part in parts(decoder) if part in (AHEAD, OUTPUTS, UNIQUE)]
     if foreign:
         raise Refused("shape", "the construction has no such part", f"these weights have {' and '.join(foreign)}")
     positions, table = len(circuit.inputs) + len(circuit.gates) - 1, decoder.position_table
