@@ -29,6 +29,7 @@ from .base.errors import SpecError, SpecWarning, Tm2tfrError
 from .lab.interventions.settings import From
 from .runs.comparison import Trace
 from .runs.plan import CheckReport, Plan, RunOptions, Soft
+from .runs.predictions import Sampling
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule
@@ -47,6 +48,7 @@ __all__ = [
     "Plan",
     "Rule",
     "RunOptions",
+    "Sampling",
     "Soft",
     "SpecError",
     "SpecWarning",

@@ -191,7 +191,7 @@ def test_a_temperature_checks_itself() -> None:
 def test_every_engine_and_export_that_does_not_know_temperatures_refuses_them() -> None:
     with pytest.raises(EngineError, match="temperatures that depend on the position, which the fast engine cannot run"):
         engine("fast").start(tempered("i+1"))
-    with pytest.raises(EngineError, match="head 'latest': the exact engine runs average-hard attention only, and softmax"):
+    with pytest.raises(EngineError, match="head 'latest': the exact engine runs hard attention only, and softmax"):
         engine("exact").start(tempered("i+1"))
     known = ("no BOS", "outputs by name")
     with pytest.raises(

@@ -2,7 +2,8 @@
 
 A feed-forward gadget is one or a few ReLU `Unit`s; a unit reads a linear form of the residual stream, adds a
 bias, cuts off at 0 and adds multiples of the result to directions. An attention gadget is a `Head`. Neither
-multiplies two unbounded numbers, and no weight is larger than 2. A *bit* is a linear form with values in {0, 1}.
+multiplies two unbounded numbers, and no weight is larger than 2, but for slopes and γ, which are chosen. A *bit* is a
+linear form with values in {0, 1}.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.matrix import Matrix
@@ -78,6 +80,49 @@ def equal(name: str, left: str, right: str, flag: str) -> tuple[Unit, ...]:
     )
 
 
+def ramp(start: float, end: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return a function of x that is 0 up to `start`, 1 from `end` on, and linear between: ``Σ slope · ReLU(x - edge)``.
+
+    Lemma 9 of Yang et al., which turns approximate Booleans into exact ones, is ``ramp(1/4, 3/4)``.
+
+    Returns:
+        the edge and the slope of each of its two units.
+    """
+    slope = 1 / (end - start)
+    return (start, slope), (end, -slope)
+
+
+def stepped(name: str, value: Linear, start: float, end: float, writes: Linear) -> tuple[Unit, ...]:
+    """Add ``writes · ramp(start, end)(value)``: two units. Domain: every real value."""
+    return tuple(
+        Unit(f"{name}: {edge:g}", value, {d: slope * c for d, c in writes.items()}, bias=-edge)
+        for edge, slope in ramp(start, end)
+    )
+
+
+def truncated(name: str, value: Linear, result: str, *, bits: int, to: int, deep: bool = False) -> list[tuple[Unit, ...]]:
+    """Add to `result`, which is 0, the first `to` bits of a number with `bits` bits (Lemma 27 of Yang et al.).
+
+    Lemma 27: a ReLU network of ℓ layers and width m that rounds such numbers has ``(2m)^ℓ ≥ 2^to``, since each of the 2^to
+    results needs a piece of its own. One layer has ``2·(2^to - 1)`` units here; `to` layers have 2 units each.
+
+    Args:
+        value: a linear form that is a multiple of ``2^-bits``, from 0 to 1 - 2^-bits.
+        to: at most `bits`.
+        deep: a layer for each bit, which reads what earlier layers have left of the number; otherwise one layer.
+
+    Returns:
+        the units of each layer, in order.
+    """
+    fine, coarse = 2.0**-bits, 2.0**-to
+    if not deep:
+        edges = [k * coarse for k in range(1, 2**to)]
+        return [tuple(unit for edge in edges for unit in stepped(name, value, edge - fine, edge, {result: coarse}))]
+    left = {**value, result: -1.0}
+    halves = [2.0**-k for k in range(1, to + 1)]
+    return [stepped(name, left, half - fine, half, {result: half}) for half in halves]
+
+
 # ── attention gadgets: with `attends`, a head is claimed to attend there by the gap that its docstring states ─
 Transport = Sequence[tuple[Linear, Linear]]
 """What a head carries: (linear form read where it attends, linear form of the directions it is added to)."""
@@ -139,6 +184,63 @@ def latest(
         carries=carries,
         claim=None if attends is None else Claim(attends=attends, gap=0.5),
     )
+
+
+Case = Literal["a", "b", "c"]
+"""Of Lemma 8: the rightmost of the best positions by -1/j, the rightmost by j/(2n), or the leftmost by -j/(2n)."""
+
+
+@dataclass(frozen=True)
+class TieBreak:
+    """What makes softmax attend to one of the positions with the best score s: the score ``query · (s + key)``.
+
+    Args:
+        query, key: linear forms of position features.
+        gap: γ: the next score is behind by γ divided by what `over` says.
+        over: as of `tm2tfr.transformer.claims.Claim`.
+    """
+
+    query: Linear
+    key: Linear
+    gap: float
+    over: Over
+
+
+def tie_break(case: Case, gamma: float = 3.0, *, scaled: bool = False) -> TieBreak:
+    """Return the tie-break of Lemma 8 of Yang et al., for scores s whose best one is ahead of lower ones by at least 1.
+
+    At a temperature of 1/n, or of 1/(i+1)² in case (a), the weights are within ``4·e^-γ``, as in Lemma 6, of all weight on
+    the position that is wanted. The printed n² and 1/j are (i+1)² and 1/(j+1) here: positions count from 0, and under a
+    future mask position i sees i + 1 of them. Domain: any number n of positions.
+
+    Args:
+        gamma: γ.
+        scaled: multiply the query by n, or by (i+1)², as printed in the lemma, so that the temperature is 1.
+    """
+    if case == "a":
+        query: Linear = {"i^2": gamma, "i": 2 * gamma, "1": gamma} if scaled else {"1": gamma}
+        return TieBreak(query, {"1/(i+1)": -1.0}, gamma, "constant" if scaled else "square")
+    sign = 0.5 if case == "b" else -0.5
+    return TieBreak({"n" if scaled else "1": 2 * gamma}, {"i/n": sign}, gamma, "constant" if scaled else "length")
+
+
+def end_mark(layout: Residual, name: str, mean_of: str, mark: str, *, last: bool = False) -> tuple[Head, tuple[Unit, ...]]:
+    """Write 1 to `mark` at the first position of a word, or at the last, and 0 elsewhere (Proposition 11 of Yang et al.).
+
+    A mean of n values 1, -1, 1, … is ±1 for n = 1, and otherwise from -1/3 to 1/3: that is the mean of (-1)^j over the
+    positions up to i, or over those from i on. Uniform attention has the same weights under softmax, so there is no gap.
+
+    Args:
+        mean_of: the direction that the head writes the mean to; it is 0 before, and so is `mark`.
+        last: mark the last position, by a past mask; otherwise the first, by a future mask.
+
+    Returns:
+        the head, and the units after it.
+    """
+    carries: Transport = [({"(-1)^i": 1.0}, {mean_of: 1.0})]
+    marking = head(layout, name, "Proposition 11", query=[], key=[], carries=carries, mask="past" if last else "future")
+    signs = (1.0, -1.0) if last else (1.0,)
+    return marking, tuple(Unit(f"{mark}: {sign:+g}", {mean_of: sign}, {mark: 2.0}, bias=-0.5) for sign in signs)
 
 
 # ── from named directions to matrices ───────────────────────────────────────────────────────────────────────

@@ -12,6 +12,7 @@ TABLE, NORMS, NO_BOS = "a position table", "layer norms", "no BOS"
 AHEAD, OUTPUTS, LOOPS = "heads that look ahead", "outputs by name", "loops over layers"
 LENGTH, WRITTEN = "position features of the length", "position features of their own"
 TEMPERED = "temperatures that depend on the position"
+UNIQUE = "leftmost or rightmost attention"
 OF_LABELLERS = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, LENGTH, WRITTEN, TEMPERED)
 """What PyTorch and ONNX have of weights that label a sequence."""
 
@@ -28,6 +29,7 @@ def parts(decoder: Decoder) -> tuple[str, ...]:
         LENGTH: any(feature(name).of_length for name in decoder.features),
         WRITTEN: not all(map(is_built_in, decoder.features)),
         TEMPERED: decoder.tempered,
+        UNIQUE: decoder.unique,
     }
     return tuple(part for part, present in has.items() if present)
 

@@ -181,6 +181,11 @@ class Decoder:
         return any(head.weighting == "softmax" for layer in self.layers for head in layer.heads)
 
     @property
+    def unique(self) -> bool:
+        """Whether any head has unique-hard attention."""
+        return any(head.unique for layer in self.layers for head in layer.heads)
+
+    @property
     def tempered(self) -> bool:
         """Whether the temperature of any head depends on the position, or on the length."""
         return any(head.inverse_temperature != "1" for layer in self.layers for head in layer.heads)
@@ -249,15 +254,15 @@ def matrices(decoder: Decoder) -> dict[str, Matrix]:
 def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     """Return the SHA-256 digest of the matrices, the layout and the vocabulary.
 
-    With soft heads, of the weightings too, and of temperatures that depend on the position; with position features that are
-    written as expressions, of these; with layer norms, of their epsilons; without BOS or stop tokens, of that; with
-    heads that look ahead, of the masks; with outputs, of these; with loops, of their layers and passes.
+    With soft or unique-hard heads, of the weightings too, and of temperatures that depend on the position; with position
+    features that are written as expressions, of these; with layer norms, of their epsilons; without BOS or stop tokens, of
+    that; with heads that look ahead, of the masks; with outputs, of these; with loops, of their layers and passes.
 
     Args:
         without: paths of matrices that are left out, such as ``position_table``.
     """
     total = hashlib.sha256(repr((decoder.vocabulary, decoder.layout.directions)).encode())
-    if decoder.soft:
+    if decoder.soft or decoder.unique:
         total.update(repr([[head.weighting for head in layer.heads] for layer in decoder.layers]).encode())
     if decoder.normed:
         total.update(repr([(path, norm.epsilon) for path, norm in norms(decoder)]).encode())

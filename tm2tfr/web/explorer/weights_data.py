@@ -114,6 +114,8 @@ def unrunnable(decoder: Decoder) -> str | None:
     """Return why a page cannot run `decoder`, None if it can."""
     if decoder.soft and not decoder.labeller:
         return "they have soft heads, and browsers round exponentials differently from the dense engine"
+    if decoder.unique:
+        return "they have leftmost or rightmost attention, which a page does not compute"
     if large := [text for text, each in decoder.expressions.items() if each.largest_part(MOST_IN_A_PAGE) >= EXACT]:
         return f"they have the position feature {large[0]}, whose numbers are too large for a page"
     if decoder.nonzero > MOST_ENTRIES:

@@ -12,7 +12,7 @@ from tm2tfr.sources.sequence.functions import Tuple
 from tm2tfr.sources.sequence.graph import Item, Operation, plainly, text_of
 from tm2tfr.sources.sequence.naming import ended, unique
 from tm2tfr.transformer.claims import Claim, Output
-from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
+from tm2tfr.transformer.gadgets import Unit, feed_forward, head, ramp, stacked
 from tm2tfr.transformer.layers import LayerLoop
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace, at
@@ -130,7 +130,7 @@ class StreamPlan:
         space = self.space(name, holds=holds, time=time)
         for n, chosen in enumerate(product(*rows)):
             forms = [form for pair in chosen for form in pair]
-            for edge, factor in ((0.5, 4), (0.75, -4)):
+            for edge, factor in ramp(0.5, 0.75):
                 bias = 1.0 - 2 * len(chosen) - edge
                 self.unit(time, ended(space, f": {n + 1}, {edge}"), forms, {space: factor}, bias=bias)
         return space

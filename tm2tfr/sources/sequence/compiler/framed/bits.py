@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
 from tm2tfr.sources.sequence.graph import Item, text_of
+from tm2tfr.transformer.gadgets import ramp
 from tm2tfr.transformer.residual import at
 
 BOS, EOS = "BOS", "EOS"
@@ -158,7 +159,7 @@ class BitPlan:
     def rounded(self, name: str, raw: BitForm, direction: str, time: Time, *, within: bool) -> None:
         """Write f(raw) to `direction`: 0 up to 1/4, 1 from 3/4 on (Lemma 9); with `within`, 0 outside the word."""
         forms = [raw, {d: -2 * c for d, c in self.ends.items()}] if within else [raw]
-        for edge, factor in ((0.25, 2), (0.75, -2)):
+        for edge, factor in ramp(0.25, 0.75):
             self.stream.unit(time, f"{name}: {edge}", forms, {direction: factor}, bias=-edge)
 
 

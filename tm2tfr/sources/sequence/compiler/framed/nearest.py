@@ -22,6 +22,7 @@ from tm2tfr.sources.sequence.compiler.framed.heads import Aim, Conjunct, FramedH
 from tm2tfr.sources.sequence.compiler.framed.matching import Matched, equal_there, steadied
 from tm2tfr.sources.sequence.graph import Item, Nearest, text_of
 from tm2tfr.transformer.claims import Over
+from tm2tfr.transformer.gadgets import TieBreak, tie_break
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Mask
 
@@ -103,13 +104,13 @@ class Attending:
         self.bits.stream.embedded("(-1)^i")
         brought: list[tuple[BitForm, float]] = []
         for parity, sign in ((0, 0.5), (1, -0.5)):
-            query, tie, gap, over, margin = self._as_printed(behind=behind)
+            tie, margin = self._tie_break(behind=behind)
             gaze = Aim(
                 attends=f"parity {parity} ahead" if behind else f"parity {parity}",
-                scores=[(query, added([{"(-1)^i": sign}, tie]))],
+                scores=[(tie.query, added([{"(-1)^i": sign}, tie.key]))],
                 mask="past" if behind else "future",
-                gap=2 * gap if over != "square" and margin == NEARER else gap,  # the next one of a parity is 2 away
-                over=over,
+                gap=2 * tie.gap if margin == NEARER else tie.gap,  # the next one of a parity is 2 away
+                over=tie.over,
                 source="Theorem 12, as printed" if self.ahead else "Theorem 13, as printed",
             )
             head = self.heads.add(gaze, [truth.time])
@@ -123,19 +124,17 @@ class Attending:
         found = Bit({space: 1}, time, ((literal(node.key, True),),))
         return Finite({True: found, False: self.bits.negated(found, literal(node.key, False))})
 
-    def _as_printed(self, *, behind: bool) -> tuple[BitForm, BitForm, float, Over, float]:
-        """Return the printed query, the printed tie-break of the key, and the gap with its divisor and margin (Lemma 8).
+    def _tie_break(self, *, behind: bool) -> tuple[TieBreak, float]:
+        """Return the printed tie-break, with the paper's γ = 3, and the margin that it needs.
 
         Args:
             behind: whether the earliest of equal keys is wanted, instead of the latest.
         """
-        if not self.ahead:  # Lemma 8a, with γ = 3; (i+1)² is the printed i²
-            query: BitForm = {"i^2": 3, "i": 6, "1": 3} if self.steep else {"1": 3}
-            return query, {"1/(i+1)": -1}, 3.0, "constant" if self.steep else "square", FARTHER
+        if not self.ahead:
+            return tie_break("a", scaled=self.steep), FARTHER
         for name in ("n", "i/n") if self.steep else ("i/n",):
             self.bits.stream.embedded(name)
-        query = {"n": 6} if self.steep else {"1": 6}
-        return query, {"i/n": -0.5 if behind else 0.5}, 3.0, "constant" if self.steep else "length", NEARER
+        return tie_break("c" if behind else "b", scaled=self.steep), NEARER
 
     # ── truth values that are false where nothing is selected, by a key that is also selected at the end ────
     def _is_marked(self, asked: Sought) -> bool:
@@ -153,8 +152,9 @@ class Attending:
         over: Over
         margin = NEARER
         if self.printed:
-            query, printed, gap, over, margin = self._as_printed(behind=node.sight == ">=")
-            scores, time = [(query, added([mark, printed]))], Time()
+            tie_broken, margin = self._tie_break(behind=node.sight == ">=")
+            scores, time = [(tie_broken.query, added([mark, tie_broken.key]))], Time()
+            gap, over = tie_broken.gap, tie_broken.over
         elif self.steep:
             back = node.sight == "<="
             slope: BitForm = {"i": 2, "1": 2} if back else {self.bits.stream.embedded("n"): 2}
