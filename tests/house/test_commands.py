@@ -34,6 +34,7 @@ EXAMPLES = {
     "certify of a circuit": ("certify", "full-adder"),
     "soften": ("soften", "chapter"),
     "soften of a program": ("soften", "sort"),
+    "soften -o weights": ("soften", "since-b", "-o", "soft.safetensors"),
     "compile": ("compile", "chapter", "-o", "chapter.safetensors"),
     "prompt": ("prompt", "chapter"),
     "export": ("export", "chapter", "--to", "torch", "--no-verify", "-o", "exported"),
