@@ -383,7 +383,7 @@ def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
 def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Yield `count` random inputs over `letters` tokens, as many of each length as of the others, batch by batch.
 
-    Where there are fewer inputs than lengths, these are spread from the first to the last length; a single input has the last.
+    Fewer inputs than lengths are spread from the first to the last length; a single input has the last.
     """
     drawn = np.random.default_rng(seed)
     if count < len(lengths):
