@@ -9,8 +9,10 @@ import math
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import product
+from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -48,7 +50,7 @@ def _keys(
 
 _TASK = _keys(LearningTask, spec="data")
 _MODEL = _keys(ModelOptions, "causal", "config", kind="model")
-_TRAINING = _keys(TrainingOptions, "betas", "threads", "device")
+_TRAINING = _keys(TrainingOptions, "betas")
 GRID_KEYS: Mapping[str, Parser] = {**_TASK, **_MODEL, **_TRAINING}
 """The keys of a grid; they have the names of the command's options, and of the library's."""
 
@@ -248,7 +250,7 @@ def train_grid(
     Args:
         workers: the number of processes, by default one per core; each trains one model at a time.
         scheduler: the address of a Dask cluster to use instead.
-        resume: train only what is not finished.
+        resume: train only what is not finished; interrupted runs go on at their last checkpoint.
 
     Raises:
         TrainingError: if a run cannot be trained.
@@ -270,21 +272,42 @@ def train_grid(
         folders=[run.name for run in grid.runs],
         texts={GRID: grid.text},
     ) as line:
-        line.make(trained, None, progress)
+        line.make(trained, None if scheduler else folder, progress)
         result = GridResult(grid, folder, tuple(load_run(folder / run.name) for run in grid.runs), line.reused)
         line.close({TABLE: json_text(result.as_dict())})
     return result
 
 
-def trained(job: Job[GridRun], _options: None) -> Made:
-    """Train a run in a folder of the worker, and return its files."""
+def trained(job: Job[GridRun], folder: Path | None) -> Made:
+    """Train a run, and return its files.
+
+    Args:
+        folder: that of the grid, where the run is kept with its checkpoints, so that it goes on after a kill; None: a
+            temporary one, since the workers of a cluster need not see the grid's.
+    """
     from tm2tfr.lab.training.compiled import build, described  # noqa: PLC0415  (it needs torch; a grid is read without)
     from tm2tfr.lab.training.loop import train_model  # noqa: PLC0415
 
     run = job.work
     examples = run.task.made()
     model = build(run.model, examples, seed=run.options.seed)
-    with TemporaryDirectory() as place:
-        train_model(model, examples, run.options, Path(place), about=described(run.model, model))
+    with TemporaryDirectory() if folder is None else nullcontext(folder / run.name) as place:
+        made = train_model(
+            model,
+            examples,
+            run.options,
+            place,
+            about=described(run.model, model),
+            resume=folder is not None,
+            stop=_orphaned,
+        )
+        if not made.finished:
+            return Made(job.number)
         files = {f"{run.name}/{name}": Path(place, name).read_bytes() for name in (WEIGHTS, RUN)}
     return Made(job.number, files)
+
+
+def _orphaned() -> bool:
+    """Return whether the process that started this worker was killed: no one else may resume what is trained here."""
+    parent = parent_process()
+    return parent is not None and not parent.is_alive()

@@ -122,13 +122,13 @@ class Transformer(nn.Module):
         causal: whether no position sees later ones; if not, padding is not seen.
 
     Raises:
-        TrainingError: if there are more positions than one-hot vectors.
+        TrainingError: if the width has no dimension for each of the hand-coded positions.
     """
 
     def __init__(self, options: ModelOptions, vocabulary: int, positions: int, *, causal: bool = True) -> None:
         super().__init__()
-        if options.positions == "one-hot" and positions > options.width:
-            what = f"one-hot positions need a width of at least {positions} here, not {options.width}"
+        if options.positions == "hand-coded" and positions + FOR_TOKENS > options.width:
+            what = f"hand-coded positions need a width of at least {positions + FOR_TOKENS} here, not {options.width}"
             raise TrainingError(f"{what}: use that, or other positions")
         self.options, self.vocabulary, self.causal = options, vocabulary, causal
         self.token = nn.Embedding(vocabulary + 1, options.width, padding_idx=vocabulary)
@@ -201,12 +201,17 @@ def _spread(model: Transformer, size: float) -> None:
         model.position.normal_(std=size)
 
 
+FOR_TOKENS = 3
+"""The dimensions before those of hand-coded positions, d = 3 + b: in these tokens alone are embedded (Eq. 17)."""
+
+
 def position_embedding(options: ModelOptions, positions: int) -> nn.Parameter:
     """Return what is added at each position: (positions, width); but for ``learned``, it is fixed."""
     if options.positions == "learned":
         return nn.Parameter(torch.randn(positions, options.width))
-    if options.positions == "one-hot":
-        return nn.Parameter(torch.eye(positions, options.width), requires_grad=False)
+    if options.positions == "hand-coded":
+        vectors = torch.eye(positions, options.width).roll(FOR_TOKENS, dims=1)
+        return nn.Parameter(vectors, requires_grad=False)
     place = torch.arange(positions, dtype=torch.float64)[:, None]
     rates = 10_000.0 ** (-torch.arange(0, options.width, 2, dtype=torch.float64) / options.width)
     waves = torch.stack([(place * rates).sin(), (place * rates).cos()], dim=2).flatten(1)[:, : options.width]

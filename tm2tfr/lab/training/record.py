@@ -23,9 +23,9 @@ from tm2tfr.contract.shown import PlainData
 Regime = Literal["weak", "medium", "strong"]
 REGIMES: Mapping[Regime, str] = {"weak": "answer", "medium": "steps shown", "strong": "steps scored"}
 """The paper's names of the forms of supervision, see `tm2tfr.lab.datasets.spec.FORMS`."""
-Positions = Literal["sinusoidal", "one-hot", "learned"]
+Positions = Literal["sinusoidal", "hand-coded", "learned"]
 POSITIONS: tuple[Positions, ...] = get_args(Positions)
-"""Position embeddings: fixed sines and cosines; fixed one-hot vectors, as Appendix A has them by hand; learned."""
+"""Position embeddings: fixed sines and cosines; fixed one-hot vectors, those of Appendix A (Eq. 18); learned."""
 MODELS = ("mingpt", "gpt2", "compiled")
 _SUBLAYERS = re.compile(r"[sf]{1,1000}")
 PRETRAINED, PRETRAINED_SHA256 = "pretrained", "pretrained_sha256"
