@@ -68,7 +68,7 @@ def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.Captu
         ),
         (["full-adder"], "Circuits", ["--variant <lookup|paper-hard|paper>", "--bits", "--file"], ["--universal", "--sop"]),
         (["program:parity"], "RASP programs", ["--sop", "--alphabet", "--mask"], ["--universal", "--variant", "--define"]),
-        (["--formula", "once Q[a]"], "Formulas", ["--variant <ours|paper>", "--alphabet"], ["--universal", "--sop"]),
+        (["--formula", "once Q[a]"], "Formulas", ["--variant <ours|paper|unique>", "--alphabet"], ["--universal", "--sop"]),
         (["--truth-table", "0110"], "Circuits", ["--basis"], ["--sop"]),
     ],
 )
