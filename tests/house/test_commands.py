@@ -34,6 +34,7 @@ EXAMPLES = {
     "certify of a circuit": ("certify", "full-adder"),
     "soften": ("soften", "chapter"),
     "soften of a program": ("soften", "sort"),
+    "sensitivity": ("sensitivity", "odd-ones", "--length", "4"),
     "compile": ("compile", "chapter", "-o", "chapter.safetensors"),
     "prompt": ("prompt", "chapter"),
     "export": ("export", "chapter", "--to", "torch", "--no-verify", "-o", "exported"),
