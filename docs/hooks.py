@@ -20,7 +20,7 @@ from figures.chapter import FIGURES
 from figures.universal import FIGURES as OF_UNIVERSAL
 
 from tm2tfr import explain
-from tm2tfr.contract.options import table
+from tm2tfr.contract.keywords import table
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 PARAGRAPH = re.compile(r"<(p|li)>.*?</\1>", re.DOTALL)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,6 +41,15 @@ HEAVY = (
 REMEDY = re.compile(r": .*(\binstall\b|\bset \w+=|\brun\b|\bneeds\b)")
 """What the reason of a skipped test has to contain: why, then what to do about it."""
 _silent: set[str] = set()
+
+
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    """A folder with a program ``tm2tfr`` that starts at once, for tests that run many commands."""
+    from tests.cli import warm
+
+    with tempfile.TemporaryDirectory() as folder, warm.commands(Path(folder)) as found:  # a short path, as sockets need
+        yield found
 
 
 def tried(names: Iterable[str]) -> set[str]:

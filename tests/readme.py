@@ -30,8 +30,8 @@ def shown(block: str) -> Iterator[tuple[str, str]]:
         yield (first + "".join(more)).rstrip("\n"), "".join(rest[len(more) :])
 
 
-def run(command: str, folder: Path, programs: Path | None = None) -> str:
-    """Run a shell command in `folder` with this interpreter's programs first, and return all that it prints.
+def completed(command: str, folder: Path, programs: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a shell command in `folder` with this interpreter's programs first.
 
     `programs` is a folder with programs that come before them.
     """
@@ -43,9 +43,14 @@ def run(command: str, folder: Path, programs: Path | None = None) -> str:
         programs is None and not (Path(sys.executable).parent / "tm2tfr").exists()
     ):  # not installed: run from the source tree
         command = f'tm2tfr() {{ "{sys.executable}" -m tm2tfr "$@"; }}\n{command}'
-    done = subprocess.run(
+    return subprocess.run(
         ["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", check=False
     )
+
+
+def run(command: str, folder: Path, programs: Path | None = None) -> str:
+    """Run a shell command as `completed` does, and return all that it prints."""
+    done = completed(command, folder, programs)
     return done.stdout + done.stderr
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import tm2tfr
-from tests.cli import warm
 from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
 
 LONG = {"docs/lecture/exercises.md"}
@@ -25,12 +22,6 @@ def with_examples() -> list[str]:
     """Return the modules that show examples, by name."""
     found = [path for path in (ROOT / "tm2tfr").rglob("*.py") if ">>>" in path.read_text(encoding="utf-8")]
     return sorted(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in found)
-
-
-@pytest.fixture(scope="session")
-def programs() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder, warm.commands(Path(folder)) as found:  # a short path, as sockets need
-        yield found
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 from ._version import __version__ as __version__
-from .api.attention import attention_of, draw_requests, draw_run, plot_head, scores_of
+from .api.attention import attention_of, draw_requests, draw_run, next_tokens, plot_head, scores_of
 from .api.batches import check_batch, check_many, run_batch
 from .api.checking import check
 from .api.datasets import make_dataset, make_labels, normal_form, sweep
@@ -30,6 +30,7 @@ from .base.errors import SpecError, SpecWarning, Tm2tfrError
 from .lab.interventions.settings import From
 from .runs.comparison import Trace
 from .runs.plan import CheckReport, Plan, RunOptions, Soft
+from .runs.predictions import Sampling
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule
@@ -48,6 +49,7 @@ __all__ = [
     "Plan",
     "Rule",
     "RunOptions",
+    "Sampling",
     "Soft",
     "SpecError",
     "SpecWarning",
@@ -91,6 +93,7 @@ __all__ = [
     "make_suite",
     "measure_sensitivity",
     "measure_softness",
+    "next_tokens",
     "normal_form",
     "parity_encoder",
     "plot_head",

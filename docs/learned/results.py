@@ -2,6 +2,8 @@
 
 ``python docs/learned/results.py collect FOLDER NAME`` writes the records of a grid's runs to ``NAME.jsonl``, one per line;
 ``python docs/learned/results.py`` writes the tables of ``index.md`` and ``noise.svg`` anew.
+``python docs/learned/results.py attention FOLDER NAME`` is ``collect`` with the comparison of each run's attention, and
+``python docs/learned/results.py table FOLDER`` prints the table of any grid with regimes and bits.
 """
 
 from __future__ import annotations
@@ -18,12 +20,26 @@ HERE = Path(__file__).parent
 PAGE, FIGURE = HERE / "index.md", HERE / "noise.svg"
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
+ATTENTION = ("figure-2/sines",)
 Record = Mapping[str, Any]
 
 
-def collect(folder: Path, name: str) -> None:
-    """Write the records of all runs in a folder to one file."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/run.json"))]
+def trained(folder: Path) -> list[Record]:
+    """Return the records of all runs in a folder."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/run.json"))]
+
+
+def with_attention(folder: Path) -> list[Record]:
+    """Return the records of all runs in a folder, each with the comparison of its attention."""
+    import tm2tfr  # noqa: PLC0415  (the tables need only the records)
+
+    paths = sorted(folder.glob("*/run.json"))
+    compared = [tm2tfr.compare(path.parent).as_dict() for path in paths]
+    return [{**record, "attention": each} for record, each in zip(trained(folder), compared, strict=True)]
+
+
+def collect(found: Iterable[Record], name: str) -> None:
+    """Write records to one file."""
     lines = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in found]
     (HERE / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
 
@@ -81,6 +97,30 @@ def by_noise(runs: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
+def by_kind(groups: Mapping[str, Sequence[Record]]) -> str:
+    """Return a table: a line for each kind of row, the share of the attention that is on the operands in its cells.
+
+    Args:
+        groups: the runs of one column each, by its title.
+    """
+    shares: dict[str, dict[str, list[dict[str, float]]]] = {}
+    for title, runs in groups.items():
+        for run in runs:
+            head = run["attention"]["heads"][0]
+            for each in (*head["kinds"], {**head["overall"], "kind": "all"}):
+                shares.setdefault(each["kind"], {}).setdefault(title, []).append(each)
+    titles = ["rows", "compiled", *groups, "untrained", "uniform"]
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for kind, found in shares.items():
+        every = [each for some in found.values() for each in some]
+        cells = [", ".join(f"{each['operands']:.2f}" for each in found.get(title, ())) for title in groups]
+        ends = [
+            sum(each[f"{name}_operands"] for each in every) / len(every) for name in ("compiled", "untrained", "uniform")
+        ]
+        lines.append(f"| {' | '.join([kind, f'{ends[0]:.2f}', *cells, *(f'{end:.2f}' for end in ends[1:])])} |")
+    return "\n".join(lines)
+
+
 def tables() -> dict[str, str]:
     """Return what stands between the marks of the page, by their names."""
     table, more, longer, control, weak, six, noise = (records(name) for name in GRIDS)
@@ -88,7 +128,10 @@ def tables() -> dict[str, str]:
         rate: f"learning rate {rate:g}"
         for rate in sorted({run["options"]["lr"] for run in [*control, *weak]}, reverse=True)
     }
+    (sines,) = (records(name) for name in ATTENTION)
+    attention = by_kind({"sines and cosines": sines})
     return {
+        "figure-2": f"{attention}\n\n{minutes(sines)}.",
         "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",
         "longer": f"{by_bits(longer, 'regime', REGIMES)}\n\n{minutes(longer)}.",
         "control": f"{by_bits([*control, *weak], 'lr', rates)}\n\n{minutes([*control, *weak])}.",
@@ -135,7 +178,11 @@ def draw() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["collect"]:
-        collect(Path(sys.argv[2]), sys.argv[3])
+        collect(trained(Path(sys.argv[2])), sys.argv[3])
+    elif sys.argv[1:2] == ["attention"]:
+        collect(with_attention(Path(sys.argv[2])), sys.argv[3])
+    elif sys.argv[1:2] == ["table"]:
+        print(by_bits(trained(Path(sys.argv[2])), "regime", REGIMES))
     else:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
         draw()

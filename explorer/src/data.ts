@@ -52,6 +52,8 @@ export interface HeadSpec {
   /** By position; in a loop those of its first pass, then those of the next. In `sharers` positions count on in the same way. */
   seen: SeenSpec | null;
   sharers?: Record<string, number[]>;
+  /** Of a head with softmax: for each position in turn, the weights of the positions in its sight. */
+  weights?: Place;
 }
 
 export interface LayerSpec {
@@ -92,6 +94,8 @@ export interface RunSpec {
   result: string;
   /** Whether the run answers at every position of its input, by outputs, and generates nothing: RASP, formulas, automata. */
   labels: boolean;
+  /** The attention in words where heads have softmax of their own; empty for hard attention. */
+  softmax: string;
   /** Whether a token of its own ends the prompt. */
   bos: boolean;
   boundary: string;
@@ -311,6 +315,9 @@ export interface Value {
   readonly coordinates: number[];
 }
 
+/** The least weight of softmax with which a head is said to look at a position. */
+const LOOKS = 0.05;
+
 /** Where a head looked at a position. */
 export interface Look {
   /** Whether all positions in sight have the same score, if there are several. */
@@ -322,7 +329,10 @@ export interface Look {
   score: number;
   runner: number;
   runnerScore: number;
+  /** The positions that share the attention; under softmax those with most of it, the largest weight first. */
   sharers: number[];
+  /** Under softmax, the weights of the positions in sight; null: those attended to share the attention evenly. */
+  weights: Numbers | null;
 }
 
 export class Run {
@@ -383,15 +393,6 @@ export class Run {
   look(step: number, head: number, i: number): Look {
     const [layer, pass] = this.spec.steps[step]!;
     return this.seen[layer]![head]!(i, pass);
-  }
-
-  /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
-  attention(step: number, head: number, i: number): Float64Array {
-    const { uniform, sight, count, sharers } = this.look(step, head, i);
-    const weights = new Float64Array(this.count);
-    if (uniform) weights.fill(1 / count, ...sight);
-    else for (const j of sharers) weights[j] = 1 / count;
-    return weights;
   }
 
   /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
@@ -464,27 +465,51 @@ export class Run {
   }
 }
 
-function looks({ mask, seen, sharers }: HeadSpec, positions: number, buffers: Buffers): (i: number, pass: number) => Look {
+function looks({ mask, seen, sharers, weights: all }: HeadSpec, positions: number, buffers: Buffers): (i: number, pass: number) => Look {
   const sight = (i: number) => inSight(mask, i, positions);
   if (!seen) {
     return (i) => {
       const [start, end] = sight(i);
-      return { uniform: true, sight: [start, end], winner: start, count: end - start, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      return { uniform: true, sight: [start, end], winner: start, count: end - start, score: 0, runner: -1, runnerScore: 0, sharers: [], weights: null };
     };
   }
   const [winner, count, score, runner, runnerScore] = (["winner", "count", "score", "runner", "runner_score"] as const).map((name) => buffers(seen[name]));
+  const soft = all ? buffers(all) : null;
+  const starts = [0];
+  for (let i = 0; soft && i < positions; i++) starts.push(starts[i]! + sight(i)[1] - sight(i)[0]);
   return (i, pass) => {
     const n = Math.max(0, pass - 1) * positions + i;
     const [start, end] = sight(i);
+    const uniform = count![n]! > 1 && count![n]! === end - start;
+    const first = Math.max(0, pass - 1) * starts.at(-1)! + starts[soft ? i : 0]!;
+    const weights = soft && soft.slice(first, first + end - start);
+    const most = weights && mostOf(weights, start);
     return {
-      uniform: count![n]! > 1 && count![n]! === end - start,
+      uniform,
       sight: [start, end],
       winner: winner![n]!,
-      count: count![n]!,
+      count: uniform || !most ? count![n]! : most.length,
       score: score![n]!,
       runner: runner![n]!,
       runnerScore: runnerScore![n]!,
-      sharers: sharers?.[n] ?? [winner![n]!],
+      sharers: most ?? sharers?.[n] ?? [winner![n]!],
+      weights,
     };
   };
+}
+
+/** The positions with most of the weight, the largest first; start: the position of the first weight. */
+function mostOf(weights: Numbers, start: number): number[] {
+  const order = Array.from(weights.keys()).sort((a, b) => weights[b]! - weights[a]! || a - b);
+  return order.filter((k, n) => n === 0 || weights[k]! >= LOOKS).map((k) => start + k);
+}
+
+/** The weights of the positions that a head looks at under softmax, as text: "3: 0.94, 5: 0.06". */
+export function shares({ sharers, sight, weights }: Look, most = Infinity): string {
+  const told = sharers.slice(0, most).map((j) => `${j}: ${hundredths(weights![j - sight[0]]!)}`);
+  return told.join(", ") + (sharers.length > most ? ", …" : "");
+}
+
+function hundredths(weight: number): string {
+  return weight > 0.995 && weight < 1 ? "> 0.99" : String(Number(weight.toFixed(2)));
 }

@@ -3,7 +3,7 @@
 import type { Broken } from "./broken/broken";
 import { WeightsCard } from "./broken/card";
 import { layerListing, textOf } from "./broken/listing";
-import type { Buffers, ModelSpec, Run } from "./data";
+import { type Buffers, type ModelSpec, type Run, shares } from "./data";
 import { el, set } from "./dom";
 import { weightsOf } from "./live/worker";
 import type { Store } from "./state";
@@ -162,7 +162,9 @@ export class Layers {
       const named = look.sharers.slice(0, MOST_NAMED).join(", ") + (look.sharers.length > MOST_NAMED ? ", …" : "");
       const where = look.uniform
         ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}`
-        : look.count > 1
+        : look.weights
+          ? `${i} → ${shares(look, MOST_NAMED)}`
+          : look.count > 1
           ? `${i} → ${named}: ${count(look.count, "position")} share the attention`
           : `${i} → ${look.winner}`;
       const token = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
@@ -198,7 +200,7 @@ export class Layers {
     const { run } = this;
     if (equations.size) return this.computed(step, i, equations);
     const changed = run.spec.subspaces.flatMap((subspace, n) =>
-      run.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * step + 2, i), i)))] : [],
+      run.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(run, subspace, run.value(n, 2 * step + 2, i), i)))] : [],
     );
     return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
   }
@@ -209,7 +211,7 @@ export class Layers {
     return run.spec.subspaces.flatMap((subspace, n) => {
       const [formula, changed] = [equations.get(subspace.name), run.changed(n, step, i)];
       if (formula === undefined && !changed) return [];
-      const whole = words(subspace, run.value(n, 2 * step + 2, i), i);
+      const whole = words(run, subspace, run.value(n, 2 * step + 2, i), i);
       const text = shortened(whole, MOST_CHARACTERS);
       const value = el("b", { class: "value mono", title: text === whole ? null : whole }, text);
       const equation = formula === undefined || formula === subspace.name ? null : ` = ${formula}`;
@@ -348,7 +350,7 @@ export class Stream {
             { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
             el("span", { class: "mark" }, changed ? "◆" : ""),
             el("span", { class: "name", title: subspace.name }, ...symbol(run, subspace.name)),
-            el("span", { class: "mono words" }, words(subspace, value, i)),
+            el("span", { class: "mono words" }, words(run, subspace, value, i)),
             raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null,
           ),
         ];

@@ -1,13 +1,15 @@
 // What the decoder knows: the tokens so far. Above them, an arc for each head, from this position to where it looks.
 
 import type { Circuit } from "./circuit";
-import type { Look, Run } from "./data";
+import { type Look, type Run, shares } from "./data";
 import type { Description } from "./description";
 import { characterWidth, el, set, svg } from "./dom";
 import type { Pointed } from "./sequence/panel";
 import type { Store } from "./state";
 import { apart, count, digits, shortened, typesetter } from "./words";
 
+/** How faint the arc of a small weight of softmax is at least. */
+const FAINTEST = 0.18;
 /** If there are at most this many positions, it is tried whether all fit. */
 const MOST = 60;
 const LANE = 26;
@@ -72,7 +74,7 @@ export class Strip {
       "section",
       { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
       this.labels
-        ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run.spec.columns[1]!.name}`))
+        ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run.spec.columns[1]!.name}${run.spec.softmax && `; ${run.spec.softmax}: an arc is as strong as its weight`}`))
         : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
       el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
       key,
@@ -323,11 +325,12 @@ export class Strip {
       for (const j of targets) {
         const to = Math.max(EDGE, middle.get(j)! + (n - (looks.length - 1) / 2) * 5);
         const peak = height - lift / 0.75;
+        const faint = { opacity: look.weights ? Math.max(FAINTEST, look.weights[j - look.sight[0]]!).toFixed(2) : null };
         if (j === i) {
-          labels[0] = from;
-          group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash }), tip(from + 7, height));
+          if (j === targets[0]) labels[0] = from;
+          group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash, ...faint }), tip(from + 7, height, faint));
         } else {
-          group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash }), tip(to, height));
+          group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash, ...faint }), tip(to, height, faint));
         }
       }
       group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
@@ -365,6 +368,7 @@ function end(chips: Chip[]): number {
 /** Where a head looks, in words. */
 export function described(look: Look): string {
   if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
+  if (look.weights) return `weights of softmax: ${shares(look)}`;
   const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
   if (look.runner < 0) return `${where}, the only one there is`;
   const [score, runner] = apart(look.score, look.runnerScore);
@@ -377,6 +381,6 @@ export function sample(n: number): SVGSVGElement {
   return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);
 }
 
-function tip(x: number, y: number): SVGPathElement {
-  return svg("path", { class: "tip", d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
+function tip(x: number, y: number, more: { opacity: string | null }): SVGPathElement {
+  return svg("path", { class: "tip", ...more, d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
 }

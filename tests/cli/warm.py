@@ -53,6 +53,9 @@ def serve(address: str) -> None:
     from tm2tfr.engines.fast import available
 
     assert tm2tfr.check("chapter", "11", engine="fast" if available() else "dense").agrees
+    assert all(
+        tm2tfr.check(name, word).agrees for name, word in (("full-adder", "101"), ("reverse", "ab"), ("since-b", "ab"))
+    )
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()

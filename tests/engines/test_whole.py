@@ -14,7 +14,7 @@ import pytest
 
 from tests.engines.labellers import LETTERS, causal, expected, labeller, scrambled, soft, with_heads
 from tests.handmade import normed, tabled
-from tm2tfr.base.choices import Float
+from tm2tfr.base.choices import WEIGHTINGS, Float
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import Engine, dense_heads, engine
 from tm2tfr.engines.decode import Observation, run_whole
@@ -79,7 +79,9 @@ def one_by_one(decoder: Decoder, tokens: Sequence[int], engine: Engine) -> list[
 
 @pytest.mark.parametrize("chosen", [Dense(), Dense("float32"), Exact()], ids=["float64", "float32", "exact"])
 def test_weights_that_look_back_are_the_same_both_ways(chosen: Engine) -> None:
-    decoders = [with_heads(scrambled(seed), lambda h: dataclasses.replace(h, mask="future")) for seed in range(12)]
+    ways = [weighting for weighting in WEIGHTINGS if weighting != "softmax"]
+    decoders = [scrambled(seed, weighting=ways[seed % len(ways)]) for seed in range(12)]
+    decoders = [with_heads(each, lambda h: dataclasses.replace(h, mask="future")) for each in decoders]
     decoders += [causal(), tabled()] if chosen.dtype == "rational" else [causal(), tabled(), normed(0.5), soft(causal())]
     for decoder in decoders:
         (tokens,) = random_tokens(decoder, 3)
@@ -110,6 +112,7 @@ def by_hand(decoder: Decoder, tokens: Sequence[int], dtype: Float) -> tuple[list
         weights = softmax(np.array(scores, dtype=dtype)) if head.weighting == "softmax" and len(head.components) else None
         total = [kind(0)] * head.value.shape[0]
         hits = [j for j, score in zip(seen, scores, strict=True) if score == max(scores)]
+        hits = {"leftmost": [min(hits)], "rightmost": [max(hits)]}.get(head.weighting, hits)  # Definition 2
         if weights is None:
             for j in hits:
                 total = plus(total, values[j])
@@ -140,7 +143,7 @@ def by_hand(decoder: Decoder, tokens: Sequence[int], dtype: Float) -> tuple[list
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("weighting", ["average-hard", "softmax"])
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("seed", range(4))
 def test_every_number_is_that_of_the_definition(seed: int, weighting: Any, dtype: Float) -> None:
     decoder = scrambled(seed, integers=seed == 3, positions=5 if seed % 2 else None, weighting=weighting)
@@ -188,7 +191,7 @@ def same_as_one_at_a_time(decoder: Decoder, tokens: list[list[int]], dtype: Floa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("weighting", ["average-hard", "softmax"])
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("seed", range(12))
 def test_many_at_once_are_bit_by_bit_what_each_is(seed: int, weighting: Any, dtype: Float) -> None:
     decoder = scrambled(seed, integers=seed % 3 == 0, positions=5 if seed % 2 else None, weighting=weighting)

@@ -11,7 +11,7 @@ import pytest
 import tm2tfr
 from tests.cli.lines import params
 from tm2tfr.cli.asked import PARAMETERS
-from tm2tfr.contract.keywords import CircuitParameters, CompileOptions
+from tm2tfr.contract.keywords import CircuitParameters, CompileOptions, table
 from tm2tfr.contract.options import (
     EVERY,
     LogicOptions,
@@ -19,7 +19,6 @@ from tm2tfr.contract.options import (
     everything,
     fields_of,
     read_options,
-    table,
 )
 from tm2tfr.sources.registry import _MODULES, _of
 from tm2tfr.web.playground.query import Query

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tests.transformer.test_local import latest_is_a
 from tests.transformer.test_positions import telling
-from tests.web.explorer.test_record import packed
 from tm2tfr.base.errors import DisguiseError, EngineError, ExportError, ShapeError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import Observation, run_whole
@@ -83,6 +82,7 @@ def test_bounds_hold(text: str) -> None:
         ("1/i", "the position feature '1/i' may divide by 0: divide by what is never 0, such as i\\+1"),
         ("i/(n-2)", "may divide by 0"),
         ("i % (1/(i+1))", "has a remainder of a fraction: divide whole numbers"),
+        ("(((i^9)^9)^9)^9", "is too large for floats: use smaller powers"),
         *(
             (text, "unknown position feature")
             for text in ("i i", "i^n", "2^i", "i^10", "(i", "i)", "1 < i < 3", "i in {n}")
@@ -191,17 +191,13 @@ def test_a_temperature_checks_itself() -> None:
 def test_every_engine_and_export_that_does_not_know_temperatures_refuses_them() -> None:
     with pytest.raises(EngineError, match="temperatures that depend on the position, which the fast engine cannot run"):
         engine("fast").start(tempered("i+1"))
-    with pytest.raises(EngineError, match="head 'latest': the exact engine runs average-hard attention only, and softmax"):
+    with pytest.raises(EngineError, match="head 'latest': the exact engine runs hard attention only, and softmax"):
         engine("exact").start(tempered("i+1"))
     known = ("no BOS", "outputs by name")
     with pytest.raises(
         ExportError, match="temperatures that depend on the position, which an export to ONNX does not have"
     ):
         refuse_export(tempered("i+1"), "ONNX", known=known)
-
-
-def test_a_page_refuses_them_by_name() -> None:
-    assert packed(telling(("i/n",)))[0] == {"none": "they have the position feature i/n, which a page does not compute"}
 
 
 def test_weights_with_a_temperature_per_position_are_not_disguised() -> None:

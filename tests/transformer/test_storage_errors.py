@@ -233,7 +233,8 @@ METADATA: list[tuple[Change, str]] = [
     ),
     (
         _set("layers", 2, "heads", 0, "weighting", "sparsemax"),
-        "layers[2].heads[0].weighting in the metadata should be average-hard or softmax, is 'sparsemax'",
+        "layers[2].heads[0].weighting in the metadata should be average-hard or softmax or leftmost or rightmost, "
+        "is 'sparsemax'",
     ),
     (_set("layers", 2, "equation", None), "layers[2].equation in the metadata should be text, is null"),
     (_set("layers", 2, "heads", 0, "claim", "h"), "layers[2].heads[0].claim in the metadata should be an object, is text"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tm2tfr.engines import Engine
     from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.plan import Watcher
+    from tm2tfr.runs.predictions import Sampling
     from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
 
 LISTED_STEPS = 1_000
@@ -60,6 +61,7 @@ def check(
     checkpoint_every: float | None = None,
     resume: str | Path | None = None,
     out: str | Path | None = None,
+    sampling: Sampling | None = None,
     progress: Progress | None = None,
 ) -> Trace: ...
 
@@ -78,6 +80,7 @@ def check(
     checkpoint_every: float | None = None,
     resume: str | Path | None = None,
     out: str | Path | None = None,
+    sampling: Sampling | None = None,
     progress: Progress | None = None,
     watch: Watcher = NOBODY,
 ) -> Trace | CheckReport:
@@ -102,7 +105,8 @@ def check(
         left_boundary: deprecated: ``check(compile(machine, left_boundary="chapter"))`` says it all.
         watch: is shown how far a plan is, and hears what is found as it comes.
         keep_rows: keep the rows, and after a difference continue until the decoder halts; otherwise stop there.
-        engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out, progress: see `run`.
+        engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out, sampling, progress: see `run`.
+            A sampled run that departs from the reference diverges `by_chance`.
 
     Raises:
         UsageError: for a plan that is not about this subject.
@@ -122,6 +126,7 @@ def check(
         checkpoint_every=checkpoint_every,
         resume=path(resume, "resume"),
         out=path(out, "out"),
+        sampling=sampling,
         progress=progress,
     )
     if isinstance(word, Plan):

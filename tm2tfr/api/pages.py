@@ -255,11 +255,12 @@ def explore(
             prompt is the one that it opens with, and nothing is run now.
 
     Raises:
-        CompileError, InputError: see `check`; also for soft weights, for `compare` with weights, and for `standalone`
-            without a universal decoder.
+        CompileError, InputError: see `check`; also for soft weights that generate, for `compare` with weights, and for
+            `standalone` without a universal decoder.
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
-    from tm2tfr.web.explorer.document import MOST_IN_A_PAGE, explorer
+    from tm2tfr.web.explorer.document import explorer
+    from tm2tfr.web.explorer.weights_data import MOST_IN_A_PAGE
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -271,7 +272,6 @@ def explore(
     if found.decoder.labeller:
         if compare is not None:
             raise CompileError(f"{found.name}: a left boundary to compare with is that of a machine: omit compare")
-        _refuse_soft(found.decoder, found)
         what = "the page shows every pair of positions"
         return explorer(right, [labelled(found, right, judge.word(word), dtype=dtype, most=MOST_IN_A_PAGE, what=what)])
     decoders = [found.decoder]
@@ -333,7 +333,7 @@ def _first_difference(found: Subject, right: Any, decoders: Sequence[Decoder], o
 
 
 def _refuse_soft(decoder: Decoder, found: Subject) -> None:
-    """Raise CompileError for weights with softmax."""
+    """Raise CompileError for weights with softmax that generate."""
     if decoder.soft:
         what = "the page shows where hard attention looks, and these weights are soft"
         raise CompileError(f"{what}: explore the {found.noun} instead, with hard attention, as it is compiled by default")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tm2tfr.contract.keywords import CompileOptions
     from tm2tfr.engines import Engine
     from tm2tfr.runs.comparison import Progress, Trace
+    from tm2tfr.runs.predictions import Sampling
     from tm2tfr.runs.rows import Activation
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
@@ -87,6 +88,7 @@ def run(
     checkpoint_every: float | None = None,
     resume: str | Path | None = None,
     out: str | Path | None = None,
+    sampling: Sampling | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Run a decoder on the prompt `word`, from its weights alone, and return the rows of the chapter's table.
@@ -103,6 +105,8 @@ def run(
             default every 60.
         resume: resume the run from this checkpoint.
         out: write the rows to this .jsonl, .csv or .parquet file as they come.
+        sampling: give the probability of each token as well, by softmax of the logits (Eq. 8.3), and draw tokens from it if
+            a seed is given, see `Sampling`.
         progress: called from time to time with the number of positions done and of the machine's steps.
 
     Raises:
@@ -122,6 +126,7 @@ def run(
         checkpoint_every=checkpoint_every,
         resume=path(resume, "resume"),
         out=path(out, "out"),
+        sampling=sampling,
         progress=progress,
     )
     return carried_out(found.decoder, found.word(word), None, options, fed=found.prompt(word))

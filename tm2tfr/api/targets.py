@@ -173,6 +173,7 @@ def _stored(said: Mapping[str, str], text: str, folder: str | Path) -> Subject:
         ExportError: if this version does not know its construction.
         SpecError: if it is not a program.
     """
+    from tm2tfr.lab.softness.temperature import softened_as
     from tm2tfr.sources.registry import named
     from tm2tfr.transformer import provenance
 
@@ -180,7 +181,8 @@ def _stored(said: Mapping[str, str], text: str, folder: str | Path) -> Subject:
     if construction is None:
         raise ExportError(f"{folder}: this version does not know the construction of these weights: export them again")
     program = construction.read(text, provenance.name(said, "<provenance>"))
-    return Subject.of(program, options=provenance.options(said))
+    found = Subject.of(program, options=provenance.options(said))
+    return Subject.of(softened_as(found.decoder, said)) if provenance.is_softened(said) else found
 
 
 def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:

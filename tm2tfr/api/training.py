@@ -43,26 +43,28 @@ def train(
     Args:
         spec, task: what `training_examples` takes.
         folder: where the record ``run.json``, the weights and, until the end, a checkpoint are kept. Default: nowhere.
-        model: its shape; by default that of minGPT with one layer, one head and a width of 64.
+        model: its shape, by default that of minGPT with one layer, one head and a width of 64; or a pretrained body.
         options: how it is trained: steps, learning rate, seed, ….
         resume: go on with the interrupted run in `folder`; its result is that of an uninterrupted one.
         progress: called after each step with the steps done and of all, its loss, and the latest exact match or None.
         stop: asked after each step whether to save the run and end it.
 
     Raises:
-        TrainingError: if torch is missing, there are no such examples, or the folder has another run.
+        TrainingError: if torch is missing, there are no such examples, the folder has another run, or there is no such
+            pretrained model.
         OutputError: if the folder cannot be written.
         SpecError, NotFoundError, ReadError, DatasetError: see `tm2tfr.make_dataset`.
     """
     required("training needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
-    from tm2tfr.lab.training.compiled import build
+    from tm2tfr.lab.training.compiled import build, described
     from tm2tfr.lab.training.loop import train_model
-    from tm2tfr.lab.training.record import ModelOptions, TrainingOptions, plain
+    from tm2tfr.lab.training.record import ModelOptions, TrainingOptions
 
     shape, how = model or ModelOptions(), options or TrainingOptions()
     found = training_examples(spec, **task)
     made = build(shape, found, seed=how.seed)
-    return train_model(made, found, how, folder, about=plain(shape), resume=resume, progress=progress, stop=stop)
+    told = described(shape, made)
+    return train_model(made, found, how, folder, about=told, resume=resume, progress=progress, stop=stop)
 
 
 def training_examples(

@@ -44,11 +44,16 @@ BASES: tuple[Basis, ...] = get_args(Basis)
 """What a circuit's gates can be rewritten in: NOR alone, as the theorem is about; NOR, AND and XOR of two operands, which
 the paper's variants have."""
 
-Weighting = Literal["average-hard", "softmax"]
+Weighting = Literal["average-hard", "softmax", "leftmost", "rightmost"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
-"""How scores become attention weights. ``average-hard``: the weight is shared evenly by all positions of maximal score,
-Eq. 8.1. ``softmax``: position j has the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see
+"""How a head's scores become attention weights (Definitions 2 and 3 of Yang et al.). ``average-hard``: the weight is shared
+evenly by all positions of maximal score, Eq. 8.1. ``leftmost``, ``rightmost``: the first, or the last, of these has all of
+it. ``softmax``: position j has the weight ``e^{s_j} / Σ_k e^{s_k}``; the queries already include any temperature, see
 `tm2tfr.transformer.soft`."""
+UNIQUE: frozenset[Weighting] = frozenset({"leftmost", "rightmost"})
+"""Unique-hard attention: one position has all the weight."""
+ATTENTIONS: tuple[Weighting, ...] = ("average-hard", "softmax")
+"""The attention that any weights can be asked for: hard, as they are, or softmax in its place."""
 
 Temperature = Literal["auto", "local", "theorem-26", "none", "per-position", "paper"]
 TEMPERATURES: tuple[Temperature, ...] = get_args(Temperature)

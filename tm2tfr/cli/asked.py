@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from tm2tfr.base.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
 from tm2tfr.base.errors import Tm2tfrError, UsageError, visible
-from tm2tfr.cli.options import MACHINE_HELP, SOURCES, UNIVERSAL, argument, choice, count, machines, metavar_of, option
+from tm2tfr.cli.options import (
+    MACHINE_HELP,
+    SOURCES,
+    UNIVERSAL,
+    argument,
+    choice,
+    count,
+    machines,
+    metavar_of,
+    number,
+    option,
+)
 from tm2tfr.cli.parameters import But, escaped, value
 from tm2tfr.cli.universal import UniversalGroup
 from tm2tfr.contract.options import (
@@ -42,6 +53,7 @@ FromOption: TypeAlias = Annotated[
     ),
 ]
 RANDOM_SEED = "The seed of --random, of the circuit 'random', and of the rules' order in prompts."
+SAMPLE_SEED = "The seed of --sample, of the circuit 'random', and of the rules' order in prompts."
 """The help of ``--seed`` where the command itself has something random."""
 
 
@@ -70,6 +82,8 @@ def _declared(known: Sequence[Declaration]) -> Any:
             return Annotated[int | None, count(help, least=1, panel=about.panel)]
         case "flag":
             return Annotated[bool | None, option(help, panel=about.panel)]
+        case "number":
+            return Annotated[float | None, number(help, panel=about.panel)]
     return Annotated[str | None, option(help, metavar=about.metavar, panel=about.panel)]
 
 
@@ -102,7 +116,7 @@ class Asked:
     Args:
         command: the command that asks; empty: it takes no options of compiling.
         typed: the names of the parameters that were typed.
-        draws: whether the command has random inputs, with this seed.
+        draws: the option with which the command itself draws something, with this seed; empty: it never does.
         takes_alone: whether ``--universal`` without a machine is the decoder alone, not with the default in its prompt.
 
     Raises:
@@ -133,7 +147,7 @@ class Asked:
     decoder: Annotated[UniversalGroup, But(seed=None)] = field(default_factory=UniversalGroup)
     command: str = ""
     typed: frozenset[str] = frozenset()
-    draws: bool = False
+    draws: str = ""
     takes_alone: bool = False
 
     def __post_init__(self) -> None:

@@ -149,7 +149,7 @@ def labels(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     engine: EngineOption = "auto",
-    asked: Annotated[Asked, But(draws=True, seed=seed("", RANDOM_SEED))],
+    asked: Annotated[Asked, But(draws="--random K", seed=seed("", RANDOM_SEED))],
 ) -> None:
     """Write tokens, every variable, and where each head looks, for many runs: Parquet that datasets.load_dataset reads.
 
@@ -254,7 +254,7 @@ def intervene(
     ] = None,
     parquet: Annotated[bool, option("Write Parquet files beside the JSON Lines.", panel=RANDOM)] = False,
     resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
-    asked: Annotated[Asked, But(draws=True, seed=seed(RANDOM, RANDOM_SEED))],
+    asked: Annotated[Asked, But(draws="--random K", seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:
     """Set variables of a run at a position, and compare what must come out with what the weights answer.
 

@@ -15,11 +15,12 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from tm2tfr.base.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
+from tm2tfr.base.choices import ATTENTIONS, AUTO, DTYPES, ENGINES
 from tm2tfr.base.errors import UsageError, did_you_mean
 from tm2tfr.cli.parameters import escaped
 from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.plan import EVERY, MAX_STEPS, RunOptions, Soft
+from tm2tfr.runs.predictions import Sampling
 
 MOST = 10**18
 """No run is as long as this; a larger count is a typing error."""
@@ -138,6 +139,13 @@ def specs(incomplete: str) -> list[str]:
     from tm2tfr.base.resources import SPECS, shipped
 
     return _or_files(shipped(SPECS), incomplete)
+
+
+def models(incomplete: str) -> list[str]:
+    """Return the models to train with this beginning, and folders."""
+    from tm2tfr.lab.training.record import MODELS
+
+    return _or_files(MODELS, incomplete)
 
 
 def _names(incomplete: str) -> Iterable[str]:
@@ -281,7 +289,7 @@ def steps(default: int = MAX_STEPS) -> Any:
 
 AttentionOption: TypeAlias = Annotated[
     str | None,
-    choice("How scores become attention weights. Default: average-hard.", "--attention", of=WEIGHTINGS, panel=CONSTRUCTION),
+    choice("How scores become attention weights. Default: average-hard.", "--attention", of=ATTENTIONS, panel=CONSTRUCTION),
 ]
 TemperatureOption: TypeAlias = Annotated[
     str | None,
@@ -317,6 +325,43 @@ class SoftGroup:
     def soft(self) -> Soft:
         """Both, as the library takes them."""
         return Soft(self.attention, self.temperature)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputGroup:
+    """How the output layer is read."""
+
+    probabilities: Annotated[
+        bool,
+        option("Show the probability of each token by softmax of the logits (Eq. 8.3), and the best other one.", panel=RUN),
+    ] = False
+    sample: Annotated[
+        bool,
+        option("Draw each token with its probability, by --seed, where the largest logit would decide.", panel=RUN),
+    ] = False
+    output_temperature: Annotated[
+        float | None,
+        number("With these two: divide logits by X first. Default: 1, Eq. 8.3; near 0 the largest decides.", panel=RUN),
+    ] = None
+
+    def sampling(self, parameters: Mapping[str, str], command: str) -> Sampling | None:
+        """Return what is asked for, None if nothing is.
+
+        Args:
+            parameters: those of the source, with ``seed``.
+            command: the words of the command.
+
+        Raises:
+            UsageError: for a seed that is none, or a temperature alone.
+            EngineError: for a temperature that is not a positive number.
+        """
+        if not self.sample and not self.probabilities:
+            if self.output_temperature is not None:
+                what = f"{command}: --output-temperature is that of probabilities"
+                raise UsageError(f"{what}: add --probabilities or --sample, or omit it; attention has --temperature")
+            return None
+        seed = seed_number(parameters.get("seed", 0), command) if self.sample else None
+        return Sampling(seed=seed, temperature=1.0 if self.output_temperature is None else self.output_temperature)
 
 
 @dataclass(frozen=True, kw_only=True)

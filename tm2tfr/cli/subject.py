@@ -128,10 +128,10 @@ def _written(asked: Asked, *, seeded: bool) -> LoadedProgram | str:
     circuit = bool(text or names.parameters_of(asked.argument)) or names.is_circuit(asked.argument)
     if not circuit and names_machine(asked.argument) and "seed" in parameters and "universal" not in asked.options:
         what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
-        raise UsageError(f"{what}: omit it, or add {'--random K or ' if asked.draws else ''}--universal")
+        raise UsageError(f"{what}: omit it, or add {f'{asked.draws} or ' if asked.draws else ''}--universal")
     if asked.draws and "seed" in parameters and "seed" not in names.parameters_of(asked.argument):
-        what = f"{asked}: --seed is that of random inputs, and none are asked for"
-        raise UsageError(f"{what}: add --random K, or omit --seed")
+        what = f"{asked}: --seed is that of {asked.draws}, which is not given"
+        raise UsageError(f"{what}: add {asked.draws}, or omit --seed")
     if parameters and text:
         raise UsageError(f"tm2tfr: --{next(iter(parameters))} is of a shipped circuit, not of {asked.given}: omit it")
     if asked.expression is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tm2tfr.base.errors import Interrupted, UsageError
-from tm2tfr.cli.options import argument, choice, count, file, number, option, specs
+from tm2tfr.cli.options import argument, choice, count, file, models, number, option, specs
 from tm2tfr.cli.progress import training
 from tm2tfr.lab.training.record import (
     DEVICES,
@@ -87,10 +87,12 @@ class ModelGroup(ModelOptions):
 
     kind: Annotated[
         str,
-        choice(
-            "Its kind; compiled: start at the compiled weights of binary-adder. Default: mingpt.",
+        option(
+            "compiled: start at the compiled weights of binary-adder; a folder: that of a pretrained GPT-2, whose body is "
+            "frozen. Default: mingpt.",
             "--model",
-            of=MODELS,
+            metavar=f"<{' | '.join(MODELS)} | DIR>",
+            autocompletion=models,
             panel=MODEL,
         ),
     ] = "mingpt"
@@ -109,6 +111,14 @@ class ModelGroup(ModelOptions):
     frozen: Annotated[bool, option("Keep the random weights of the body, and train the rest (gpt2 only).", panel=MODEL)] = (
         False
     )
+    sublayers: Annotated[
+        str | None,
+        option(
+            "The order of attention (s) and feed-forward (f) sublayers, such as sfsf, in place of --layers (mingpt only).",
+            metavar="ORDER",
+            panel=MODEL,
+        ),
+    ] = None
     noise: Annotated[float, number("Noise added to the weights (compiled only). Default: 0.", panel=MODEL)] = 0.0
     config: Annotated[
         Any, option("Further fields of the configuration (gpt2 only).", metavar="JSON", parser=_config, panel=MODEL)

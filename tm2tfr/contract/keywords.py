@@ -1,4 +1,4 @@
-"""The keywords of functions that take options, for editors: of `tm2tfr.compile`, and parameters of shipped circuits."""
+"""The options for readers: keywords of `tm2tfr.compile` and parameters of shipped circuits for editors, and a table."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tm2tfr.base.choices import (
     LogicVariant,
     RaspMask,
 )
+from tm2tfr.contract.options import EVERY, fields_of
 
 
 class CircuitParameters(TypedDict, total=False):
@@ -39,6 +40,7 @@ class CompileOptions(CircuitParameters, total=False):
     variant: CircuitVariant | LogicVariant | None
     basis: Basis | None
     epsilon: float | None
+    epsilon_star: float | None
     sop: str | None
     alphabet: str | Sequence[str | bool | int] | None
     max_length: int | None
@@ -51,3 +53,15 @@ class CompileOptions(CircuitParameters, total=False):
     compare: LogicCompare | None
     answers: LogicAnswers | None
     steep: bool | None
+
+
+def table() -> str:
+    """Return all options as a table in Markdown: the option, what it is for, its values, what it does."""
+    lines = ["| option | of | values | |", "|---|---|---|---|"]
+    for what, kind in EVERY.items():
+        for name, known in fields_of(kind).items():
+            values = ", ".join(f"`{word}`" for word in known.words) or {"any": "see `tm2tfr.compile`"}.get(
+                known.kind, known.kind
+            )
+            lines.append(f"| `{name}` | {what} | {values} | {known.about.help or known.about.whose} |")
+    return "\n".join(lines)

@@ -136,6 +136,7 @@ class CircuitOptions:
             repaired, and rewrite a circuit in NOR, AND and XOR if it is not in them.
         basis: rewrite it in these gates first: ``nor``, or ``paper`` for NOR, AND and XOR of two operands.
         epsilon: of the variant ``paper``, that of its layer norms; by default 0.
+        epsilon_star: of the variant ``paper``, ε*: each bit has a probability above 1 - ε*.
     """
 
     variant: Annotated[
@@ -155,6 +156,14 @@ class CircuitOptions:
     ] = None
     epsilon: Annotated[
         float | None, OptionHelp("", "an epsilon is that of the layer norms of a circuit's decoder", hidden=True)
+    ] = None
+    epsilon_star: Annotated[
+        float | None,
+        OptionHelp(
+            "Variant paper: ε* of Appendix A; each bit gets a probability above 1 - ε*. Default: 0.001.",
+            "ε* is that of the bits that a circuit's decoder answers",
+            CIRCUITS,
+        ),
     ] = None
 
 
@@ -404,15 +413,3 @@ def _whole(option: Declaration, value: object) -> int:
         name = option_called(option.name)
         raise CompileError(f"{name} must be a whole number from 1 to {most:,}, not {value!r}: use for example 10")
     return number
-
-
-def table() -> str:
-    """Return all options as a table in Markdown: the option, what it is for, its values, what it does."""
-    lines = ["| option | of | values | |", "|---|---|---|---|"]
-    for what, kind in EVERY.items():
-        for name, known in fields_of(kind).items():
-            values = ", ".join(f"`{word}`" for word in known.words) or {"any": "see `tm2tfr.compile`"}.get(
-                known.kind, known.kind
-            )
-            lines.append(f"| `{name}` | {what} | {values} | {known.about.help or known.about.whose} |")
-    return "\n".join(lines)

@@ -22,10 +22,11 @@ from tm2tfr.transformer.weights import Decoder
 
 BOTTOM = "⊥"
 """A cell that contains nothing."""
-Kind = Literal["position", "fed", "label", "number", "bits", "output", "answered"]
+Kind = Literal["position", "fed", "label", "number", "bits", "output", "answered", "probability"]
 """What the cells of a column are: the position i; the token fed at it, as text; the label of a subspace's one-hot vector
 after the last layer, as text or None for the zero vector; the number in a subspace; the bits in several subspaces, as the
-text of their digits or by name; the answer of an output, a label as text or a number; the token answered, as text."""
+text of their digits or by name; the answer of an output, a label as text or a number; the token answered, as text; a
+probability, of which the reference says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +77,7 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether its cells are numbers."""
-        return self.kind in ("position", "number") or self.real
+        return self.kind in ("position", "number", "probability") or self.real
 
     def read_from(self, layout: Residual) -> Subspace | None:
         """Return the subspace of `layout` that it is read from; None if there is none of the right kind."""
@@ -99,7 +100,7 @@ class Column:
 
     def text(self, value: Any) -> str:
         """Return a cell as it is written: ⊥ for nothing, a positive number with its sign if the column is signed."""
-        return shown(value, signed=self.signed)
+        return probability(value) if self.kind == "probability" else shown(value, signed=self.signed)
 
 
 def readable(columns: Sequence[Column], layout: Residual) -> bool:
@@ -125,6 +126,14 @@ def shown(value: Any, *, signed: bool = False) -> str:
     if value is None:
         return BOTTOM
     return f"+{value}" if signed and value > 0 else str(value)
+
+
+def probability(value: float | None) -> str:
+    """Return a probability to three digits: ``0.153``, ``1.99e-06``, and ``1-3e-05`` for one that is nearly 1."""
+    if value is None:
+        return BOTTOM
+    text = f"{value:.3g}"
+    return text if text != "1" or value == 1 else f"1-{1 - value:.1g}"
 
 
 # ── a run as the reference has it ───────────────────────────────────────────────────────────────────────────

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol, cast
 
 from tm2tfr.base.errors import EngineError, counted, did_you_mean
 from tm2tfr.engines.reading import answered
+from tm2tfr.engines.sampling import Draw
 from tm2tfr.transformer.matrix import Vector
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder
@@ -236,6 +237,7 @@ def generate(
     engine: Engine,
     max_positions: int | None = None,
     patches: Mapping[int, Sequence[Patch]] | None = None,
+    draw: Draw | None = None,
 ) -> Iterator[Step]:
     """Run `decoder` on ``prompt · BOS`` and then on its own answers (Definition 8.1), yielding every position.
 
@@ -244,6 +246,7 @@ def generate(
 
     Args:
         patches: position -> what is overwritten there, where tokens are generated; see `run_whole` for labellers.
+        draw: chooses each generated token by the logits, as Eq. 8.3 has it; None: the largest logit does.
 
     Raises:
         EngineError: for a prompt that cannot be run, see `prompted`; for patches and an engine that cannot be patched.
@@ -262,6 +265,8 @@ def generate(
             answer = session.feed(fed)
         else:
             answer = cast("PatchableSession", session).feed(fed, None, patches.get(position, ()))
+        if draw is not None and position >= len(given) - 1:
+            answer = draw(session.logits)
         yield Step(position, tokens[fed], tokens[answer], session.residual, session.logits)
         position += 1
         if answer in stop and position >= len(given):

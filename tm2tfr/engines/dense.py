@@ -38,7 +38,7 @@ from tm2tfr.engines.dense_parts import (
 )
 from tm2tfr.engines.dependence import Same
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
-from tm2tfr.transformer.attention import in_sight
+from tm2tfr.transformer.attention import attended, in_sight
 from tm2tfr.transformer.layers import MOST_PASSES, endless
 from tm2tfr.transformer.matrix import Dtype, Ints
 from tm2tfr.transformer.positions import feature
@@ -284,7 +284,7 @@ class DenseDecoder:
                     for i, watch in watches.items():
                         seen = np.array(in_sight(head.mask, i, n), dtype=np.int64)
                         own = np.zeros(len(seen), self.dtype) if scores is None else scores[0, i, seen]
-                        watch.head(layer, k, own, seen[own == own.max()])
+                        watch.head(layer, k, own, seen[attended(head.weighting, own)])
             return [added for added, _ in answers]
 
         batch = np.array([tokens], dtype=np.int64)
@@ -396,7 +396,7 @@ class DenseSession:
             if watch is not None:
                 for k, (_, scores) in enumerate(answers):
                     own = np.zeros(position + 1, self._dense.dtype) if scores is None else scores
-                    watch.head(n, k, own, np.flatnonzero(own == own.max()))
+                    watch.head(n, k, own, attended(layers[n].heads[k].weighting, own))
             return [added for added, _ in answers]
 
         def stage(n: int, part: str, x: DenseStream) -> None:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tm2tfr.base.choices import UNIQUE, Weighting
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.dense_parts import Bools, DenseStream, LinearMap, Refusals, Where
 from tm2tfr.engines.overflow import too_large
-from tm2tfr.transformer.attention import average_hard, softmax
+from tm2tfr.transformer.attention import attended, softmax
 from tm2tfr.transformer.matrix import Dtype, Ints
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Head, Mask
@@ -84,7 +85,8 @@ class AttentionHead:
 
     def __init__(self, head: Head, where: Where, dtype: Dtype, *, careful: bool) -> None:
         self._head, self._where, self._careful, self._dtype = head, where, careful, dtype
-        self._soft, self.mask = head.weighting == "softmax", head.mask
+        self.weighting, self._soft, self.mask = head.weighting, head.weighting == "softmax", head.mask
+        self._uniform = head.uniform
         self._inverse = None if head.inverse_temperature == "1" else feature(head.inverse_temperature)
         # A component that is 0 in every query or in every key adds 0 to every score, and so is left out.
         both = head.components
@@ -104,21 +106,21 @@ class AttentionHead:
         keys, values = caches
         keys.append(self._key(x))
         values.append(self._value(x))
-        if not self._sizes[0]:
+        if self._uniform:
             return HeadAnswer(self._output(values.mean(None)), None)
         scores = _scores(self._query(x), keys.all, skip=not self._careful)
         if self._inverse is not None:
             scores = scores * self._inverses(range(scores.size - 1, scores.size), 0)
         if self._careful:
             refusals.note(np.asarray(~np.isfinite(scores).all()), lambda _, i: self._refusal(i))
-        carried = values.weighted(softmax(scores)) if self._soft else values.mean(average_hard(scores))
+        carried = values.weighted(softmax(scores)) if self._soft else values.mean(attended(self.weighting, scores))
         return HeadAnswer(self._output(carried), scores)
 
     def all(self, x: DenseStream, refusals: Refusals, *, watched: bool) -> HeadAnswer:
         """Attend from every position of every sequence, whose streams are x: (width, batch, n)."""
         batch, n = x.shape[1:]
         values = self._value(x)
-        if not self._sizes[0]:
+        if self._uniform:
             return HeadAnswer(self._output(means_of_all(values, self.mask)), None)
         queries, keys = self._query(x), self._key(x)
         carried = np.empty((len(values), batch, n), self._dtype)
@@ -139,7 +141,7 @@ class AttentionHead:
             if self._soft:
                 carried[:, :, part] = weighted(values, soft_weights(scores, best), seen)
             else:
-                carried[:, :, part] = means(values, scores == best)
+                carried[:, :, part] = means(values, only(self.weighting, scores == best))
             if watched:
                 every[:, part] = scores
         return HeadAnswer(self._output(carried), every)
@@ -164,6 +166,8 @@ def _scores(query: DenseStream, keys: DenseStream, *, skip: bool) -> DenseStream
     Args:
         skip: whether components that are 0 in the query may be skipped: with finite keys they add 0 to every score.
     """
+    if not len(query):
+        return np.zeros(keys.shape[1], keys.dtype)
     components: Sequence[int] = range(len(query))
     if skip and len(query) > MANY:
         components = np.flatnonzero(query).tolist() or components[:1]
@@ -191,11 +195,23 @@ def products(queries: DenseStream, keys: DenseStream) -> DenseStream:
         left, right = np.ascontiguousarray(queries.transpose(1, 2, 0)), np.ascontiguousarray(keys.transpose(1, 0, 2))
         found: DenseStream = np.matmul(left, right)
         return found
+    if not len(queries):
+        return np.zeros((*queries.shape[1:], keys.shape[2]), keys.dtype)
     scores: DenseStream = queries[0][:, :, None] * keys[0][:, None, :]
     product = np.empty_like(scores)
     for query, key in zip(queries[1:], keys[1:], strict=True):
         scores += np.multiply(query[:, :, None], key[:, None, :], out=product)
     return scores
+
+
+def only(weighting: Weighting, maximal: Bools) -> Bools:
+    """Return the positions attended to of those of maximal score, see `attended`: (batch, n_query, n_key) → the same."""
+    if weighting not in UNIQUE:
+        return maximal
+    n = maximal.shape[-1]
+    first = maximal.argmax(axis=-1) if weighting == "leftmost" else n - 1 - maximal[..., ::-1].argmax(axis=-1)
+    found: Bools = first[..., None] == np.arange(n)
+    return found
 
 
 def soft_weights(scores: DenseStream, best: DenseStream) -> DenseStream:

@@ -10,10 +10,10 @@ from typing import Literal
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.decode import NO_PATCHES, Passed, Patch, Watch, check_patches, patched, refuse_ahead
 from tm2tfr.engines.overflow import beyond_the_table
-from tm2tfr.transformer.attention import in_sight
+from tm2tfr.transformer.attention import chosen, in_sight
 from tm2tfr.transformer.layers import MOST_PASSES, endless
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
-from tm2tfr.transformer.parts import AHEAD, LENGTH, LOOPS, NO_BOS, OUTPUTS, TABLE, TEMPERED, WRITTEN, refuse_parts
+from tm2tfr.transformer.parts import AHEAD, LENGTH, LOOPS, NO_BOS, OUTPUTS, TABLE, TEMPERED, UNIQUE, WRITTEN, refuse_parts
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -76,8 +76,8 @@ class _Head:
     """A head with its cache of keys and values."""
 
     def __init__(self, head: Head) -> None:
-        if head.weighting != "average-hard":
-            problem = f"head {head.name!r}: the exact engine runs average-hard attention only"
+        if head.weighting == "softmax":
+            problem = f"head {head.name!r}: the exact engine runs hard attention only"
             raise EngineError(f"{problem}, and softmax weights are not rational: use the dense engine")
         query, key, value = _some_rows(head.query), _some_rows(head.key), _some_rows(head.value)
         output = _some_rows(head.output.transposed)
@@ -86,7 +86,7 @@ class _Head:
         self._value, self._output = ([table[c] for c in value if c in output] for table in (value, output))
         self._keys: list[list[Rational]] = []
         self._values: list[list[Rational]] = []
-        self._mask = head.mask
+        self._mask, self._weighting = head.mask, head.weighting
 
     def forget(self) -> None:
         """Drop the keys and values so far: those of an earlier pass of a loop."""
@@ -104,7 +104,7 @@ class _Head:
         query = [(c, q) for c, q in enumerate(_times(row, x) for row in self._query) if q]
         scores = [sum(q * self._keys[j][c] for c, q in query) for j in positions]
         best = max(scores)
-        attended = [j for j, score in zip(positions, scores, strict=True) if score == best]
+        attended = chosen(self._weighting, [j for j, score in zip(positions, scores, strict=True) if score == best])
         added: dict[int, Rational] = {}
         for component, column in enumerate(self._output):
             mean = Fraction(sum(self._values[j][component] for j in attended), len(attended))
@@ -121,7 +121,7 @@ class ExactSession:
     """
 
     def __init__(self, decoder: Decoder) -> None:
-        known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, LENGTH, WRITTEN, TEMPERED)  # heads refuse softmax
+        known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, LENGTH, WRITTEN, TEMPERED, UNIQUE)  # heads refuse softmax
         refuse_parts(decoder, "the exact engine", "square roots are not rational: use the dense engine", known=known)
         self._width, self._position = decoder.layout.width, 0
         self.residual: Sequence[Rational] = ()

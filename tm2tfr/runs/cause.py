@@ -85,7 +85,7 @@ def looked_elsewhere(
         finder = _Finder(decoder, specification, i, engine, seen)
         for n, layer in enumerate(decoder.layers):
             for k, head in enumerate(layer.heads):
-                cause = finder.elsewhere(n, k, head) if head.weighting == "average-hard" else None
+                cause = finder.elsewhere(n, k, head) if head.weighting != "softmax" else None
                 if cause is not None:
                     return cause
     return None

@@ -41,8 +41,8 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
     `DENSE_POSITIONS`, and fast for others: at once where the position table is longer than that. Where more than
     `MANY_STEPS` are allowed and compiled code can be kept, it is dense within `FEW_POSITIONS`, and not at all where some
-    is kept. Where Numba is not installed, under softmax, with layer norms, with heads that look ahead, with outputs by name
-    and with position features other than the chapter's, it is dense.
+    is kept. Where Numba is not installed, under softmax, with leftmost or rightmost attention, with layer norms, with heads
+    that look ahead, with outputs by name and with position features other than the chapter's, it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.
@@ -118,7 +118,7 @@ def _check(engine: Engine, options: RunOptions) -> None:
 
 def _compiles(decoder: Decoder) -> bool:
     """Return whether the fast engine runs these weights."""
-    plain = not (decoder.soft or decoder.normed or decoder.labeller or decoder.looks_ahead)
+    plain = not (decoder.soft or decoder.unique or decoder.normed or decoder.labeller or decoder.looks_ahead)
     return plain and all(name in POSITION_FEATURES for name in decoder.features)
 
 

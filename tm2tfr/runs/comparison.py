@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import tee
 from math import isfinite
 from typing import Any
 
-from tm2tfr.base.errors import EngineError, visible
+from tm2tfr.base.errors import visible
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY, AnyRow, Column, Truth
 from tm2tfr.engines.decode import Engine, observable
 from tm2tfr.runs.cause import find_cause
-from tm2tfr.runs.rows import as_computed, columns_of, is_turing, rows
+from tm2tfr.runs.predictions import Likelihood, Predictions, Sampling
+from tm2tfr.runs.rows import as_computed, columns_of, is_turing, row_type, rows
+from tm2tfr.runs.side_by_side import Pairs
 from tm2tfr.runs.told import Cause, ending_cause, unembedding_cause
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING, described
 from tm2tfr.transformer.provenance import name
@@ -85,6 +88,9 @@ class Trace:
         lead: the number of tokens before the input: of a machine's description in the prompt of a universal decoder.
         noun, reference: what was run is called, and what says what is right: a machine and its simulator, if not said.
         columns: those of the table; every row has one entry for each.
+        sampling: how the output layer was read, whose probabilities are the last columns; None: they were not asked for.
+        by_chance: whether the divergence is a token that was drawn where the weights prefer the right one.
+        likelihood: that of the tokens that were generated; right: that of the reference's, None if it was not computed.
     """
 
     machine: str
@@ -106,6 +112,10 @@ class Trace:
     noun: str = field(default="machine", repr=False)
     reference: str = field(default="simulator", repr=False)
     columns: tuple[Column, ...] = field(default=TURING, repr=False)
+    sampling: Sampling | None = field(default=None, repr=False)
+    by_chance: bool = field(default=False, repr=False)
+    likelihood: Likelihood | None = field(default=None, repr=False)
+    right: Likelihood | None = field(default=None, repr=False)
     rows: tuple[Any, ...] = field(default=(), repr=False)
     expected: tuple[AnyRow, ...] = field(default=(), repr=False)
 
@@ -122,12 +132,12 @@ class Trace:
     @property
     def has_tape(self) -> bool:
         """Whether the rows tell what is on a tape: those of the chapter's table do."""
-        return self.columns == TURING
+        return self.columns[: len(TURING)] == TURING
 
     @property
     def labels(self) -> bool:
         """Whether the rows tell what a labeller answers."""
-        return self.columns[-1].kind == "output"
+        return any(column.kind == "output" for column in self.columns)
 
     @property
     def agreed(self) -> int:
@@ -166,6 +176,11 @@ class Trace:
         summary |= {"attention": "softmax", "temperature": self.temperature} if self.soft else {}
         if self.scanned:
             summary["scanned"] = list(self.scanned)
+        if self.sampling is not None:
+            summary |= {"output_temperature": self.sampling.temperature, "seed": self.sampling.seed}
+            for name, each in (("generated", self.likelihood), ("right", self.right)):
+                summary[name] = None if each is None else {**each._asdict(), "probability": each.probability}
+            summary["by_chance"] = self.by_chance
         if self.divergence is not None:
             summary["divergence"] = self.divergence.as_dict()
         return summary
@@ -180,6 +195,7 @@ def check(
     keep_rows: bool = False,
     progress: Progress | None = None,
     sink: Sink | None = None,
+    sampling: Sampling | None = None,
 ) -> Trace:
     """Run `decoder` on the input of `truth` and compare every column of its table at every position with the reference's.
 
@@ -192,6 +208,7 @@ def check(
         max_steps: stop after this many steps, those of `truth`; None: run to the end. With `keep_rows`, set a limit:
             a decoder that has gone wrong need not halt.
         sink: receives every row that agrees, in batches.
+        sampling: whether to give probabilities, and to draw tokens.
 
     Raises:
         CompileError: if the decoder's stream has nothing to compare with the reference's rows.
@@ -202,15 +219,21 @@ def check(
     expected = truth.rows(columns)
     if decoder.labeller and engine.dtype != "rational":
         expected = (as_computed(row, engine.dtype) for row in expected)
-    found = rows(decoder, prompt, engine=engine, max_positions=_positions(decoder, prompt, max_steps))
-    pairs = _Pairs(found, expected, keep_rows=keep_rows, heads=columns == TURING)
+    found, read = _predicted(decoder, prompt, engine, max_steps, sampling)
+    expected, again = (expected, iter(())) if read is None else tee(expected)
+    pairs = Pairs(found, expected, keep_rows=keep_rows, heads=columns == TURING)
     _drain(pairs, len(prompt), progress, sink)
     divergence = None
     if pairs.differs is None or pairs.differs[1] is None:
         divergence = ending_divergence(decoder, truth, pairs.tokens - 1, pairs.last)
+    by_chance = read is not None and pairs.differs is not None and read.departs(*pairs.differs)
     if pairs.differs is not None and divergence is None:
-        divergence = difference(decoder, truth, pairs.differs, engine)
-    return _trace(decoder, prompt, engine, pairs, truth, divergence)
+        divergence = difference(decoder, None if by_chance else truth, pairs.differs, engine)
+    if read is None or sampling is None:
+        return _trace(decoder, prompt, engine, pairs, truth, divergence)
+    right = read.likelihood(pairs.tokens) if divergence is None else read.of_reference(again, engine)
+    trace = _with_predictions(_trace(decoder, prompt, engine, pairs, truth, divergence), read, sampling)
+    return replace(trace, by_chance=by_chance, right=right)
 
 
 def run(
@@ -222,19 +245,46 @@ def run(
     keep_rows: bool = True,
     progress: Progress | None = None,
     sink: Sink | None = None,
+    sampling: Sampling | None = None,
 ) -> Trace:
     """Run `decoder` on `word` from its weights alone, without a comparison; see `check`.
 
     Raises:
         EngineError: if the decoder's vocabulary lacks one of the word's symbols.
     """
-    found = rows(decoder, word, engine=engine, max_positions=_positions(decoder, word, max_steps))
-    pairs = _Pairs(found, None, keep_rows=keep_rows, heads=is_turing(decoder.layout))
+    found, read = _predicted(decoder, word, engine, max_steps, sampling)
+    pairs = Pairs(found, None, keep_rows=keep_rows, heads=is_turing(decoder.layout))
     _drain(pairs, len(word), progress, sink)
-    return _trace(decoder, word, engine, pairs, None, None)
+    trace = _trace(decoder, word, engine, pairs, None, None)
+    return trace if read is None or sampling is None else _with_predictions(trace, read, sampling)
 
 
-def _drain(pairs: _Pairs, fed: int, progress: Progress | None, sink: Sink | None) -> None:
+def _predicted(
+    decoder: Decoder, prompt: Sequence[str], engine: Engine, max_steps: int | None, sampling: Sampling | None
+) -> tuple[Iterator[AnyRow], Predictions | None]:
+    """Return the rows of a run, and what collects its probabilities while they are read, if they are asked for."""
+    positions = _positions(decoder, prompt, max_steps)
+    if sampling is None:
+        return rows(decoder, prompt, engine=engine, max_positions=positions), None
+    read = Predictions(decoder, prompt, sampling)
+    return rows(decoder, prompt, engine=engine, max_positions=positions, draw=read.draw, see=read.see), read
+
+
+def _with_predictions(trace: Trace, read: Predictions, sampling: Sampling) -> Trace:
+    """Return a trace with the probabilities as the last columns of its table."""
+    columns = (*trace.columns, *read.columns)
+    row, free = row_type(columns), (ANY,) * len(read.columns)
+    return replace(
+        trace,
+        columns=columns,
+        rows=tuple(row(*cells, *more) for cells, more in zip(trace.rows, read.cells(len(trace.rows)), strict=True)),
+        expected=tuple(row(*cells, *free) for cells in trace.expected),
+        sampling=sampling,
+        likelihood=read.likelihood(trace.tokens),
+    )
+
+
+def _drain(pairs: Pairs, fed: int, progress: Progress | None, sink: Sink | None) -> None:
     """Go through the rows, reporting progress (out of the tokens that were fed) and passing rows that agree to `sink`."""
     waiting: list[AnyRow] = []
     for n, row in enumerate(pairs):
@@ -249,67 +299,11 @@ def _drain(pairs: _Pairs, fed: int, progress: Progress | None, sink: Sink | None
         sink(waiting)
 
 
-class _Pairs:
-    """Two streams of rows side by side, the decoder's and the reference's; `heads`: whether they are the chapter's."""
-
-    def __init__(self, found: Iterator[AnyRow], expected: Iterator[AnyRow] | None, *, keep_rows: bool, heads: bool) -> None:
-        self._found, self._expected, self._keep, self._heads = found, expected, keep_rows, heads
-        self.kept: list[Any] = []
-        self.wanted: list[AnyRow] = []
-        self.tokens = self.compared = 0
-        self.last: Any = None
-        self.reach = 0
-        self.differs: tuple[AnyRow | None, AnyRow | None] | None = None
-
-    def __iter__(self) -> Iterator[AnyRow]:
-        """Yield the decoder's rows: to the end of the reference's if they agree, otherwise see `check`."""
-        going = self._expected is not None
-        while True:
-            want = next(self._expected, None) if self._expected else None
-            if going and want is None and self.differs is None:
-                return  # the reference is at its end, and so is a decoder that agrees with it
-            row = self._next()
-            if want is not None and self._keep:
-                self.wanted.append(want)
-            if want is not None and self.differs is None:
-                self.compared += specified(want)
-                if row != want:
-                    self.differs = (want, row)
-            if row is None:
-                return
-            self.last, self.tokens = row, row[0] + 1
-            if self._heads and self.differs is None and isinstance(row.h, int):
-                self.reach = max(self.reach, abs(row.h))
-            if self._keep:
-                self.kept.append(row)
-            yield row
-            if self.differs is not None and not self._keep:
-                return
-
-    def _next(self) -> Any:
-        """Return the decoder's next row; after a difference, a position that the engine refuses ends the run."""
-        try:
-            return next(self._found, None)
-        except EngineError:
-            if self.differs is None:
-                raise
-            return None
-
-
-def specified(row: AnyRow) -> int:
-    """Return the number of cells of a row of the reference that it says something of, but for the position."""
-    said = len(row) - 1
-    for cell in row:  # once per position: a plain loop is several times as fast as a sum
-        if cell is ANY:
-            said -= 1
-    return said
-
-
 def _trace(
     decoder: Decoder,
     prompt: Sequence[str],
     engine: Engine,
-    pairs: _Pairs,
+    pairs: Pairs,
     truth: Truth | None,
     gap: Divergence | None,
 ) -> Trace:

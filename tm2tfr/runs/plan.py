@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import EngineError, InputError, OutputError, UsageError, counted
+from tm2tfr.runs.predictions import Sampling
 
 if TYPE_CHECKING:
     from tm2tfr.contract.shown import PlainData
@@ -37,6 +38,7 @@ class RunOptions:
             by default every 60.
         resume: resume the run from this checkpoint.
         out: write the rows to this .jsonl, .csv or .parquet file as they come.
+        sampling: show probabilities of tokens, and draw them if it has a seed; None: neither.
         progress: called from time to time with the number of positions done and of the machine's steps.
         stop: asked between two blocks of positions whether to save the run and raise `Interrupted`.
 
@@ -54,6 +56,7 @@ class RunOptions:
     checkpoint_every: float | None = None
     resume: Path | None = None
     out: Path | None = None
+    sampling: Sampling | None = None
     progress: Progress | None = None
     stop: Callable[[], bool] | None = None
 
@@ -68,6 +71,11 @@ class RunOptions:
         _check_seconds(self.checkpoint_every, self.saved)
         for name in ("checkpoint", "resume", "out"):
             object.__setattr__(self, name, path(getattr(self, name), name))
+        if self.sampling is not None and not isinstance(self.sampling, Sampling):
+            raise EngineError(f"sampling must be a Sampling, not {self.sampling!r}: use tm2tfr.Sampling(seed=0)")
+        if self.sampling is not None and self.recorded:
+            what = "a run that is recorded in files has no probabilities, and draws no tokens"
+            raise EngineError(f"{what}: omit sampling, or write its table with tm2tfr table --format json")
 
     @property
     def saved(self) -> bool:
@@ -199,6 +207,8 @@ class Plan(RunOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.sampling is not None:
+            raise UsageError("a plan checks, and a sampled run is no check: use tm2tfr.check(subject, word, sampling=...)")
         if isinstance(self.inputs, str) or not isinstance(self.inputs, Iterable):
             raise InputError(f"inputs must be a list of words, not {self.inputs!r}: {as_list(self.inputs)}")
         object.__setattr__(self, "inputs", tuple(self.inputs))

@@ -20,6 +20,7 @@ from tm2tfr.contract.source import ANSWER, FED, POSITION, AnyRow, Column, Kind, 
 from tm2tfr.engines.decode import Engine, Step, generate, observable, observe
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.reading import SOFT, answered, combination, plain_number
+from tm2tfr.engines.sampling import Draw
 from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS, FOUND, RULE, TURING, Row
 from tm2tfr.transformer.claims import Output
@@ -124,19 +125,33 @@ def _is_field(name: str) -> bool:
     return plain and name.isidentifier() and not name.startswith("_") and not keyword.iskeyword(name)
 
 
-def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None) -> Iterator[AnyRow]:
+def rows(
+    decoder: Decoder,
+    word: Sequence[str],
+    *,
+    engine: Engine,
+    max_positions: int | None = None,
+    draw: Draw | None = None,
+    see: Callable[[Sequence[Step]], None] | None = None,
+) -> Iterator[AnyRow]:
     """Run `decoder` on the prompt `word` and yield one row per position, until its verdict or `max_positions`.
 
     A labeller has the positions of the prompt.
+
+    Args:
+        draw: see `tm2tfr.engines.decode.generate`.
+        see: is shown the positions before their rows are yielded.
 
     Raises:
         EngineError: if `word` holds something that is not in the vocabulary; at a position that the engine refuses,
             after the rows before it.
     """
-    steps = generate(decoder, word, engine=engine, max_positions=max_positions)
+    steps = generate(decoder, word, engine=engine, max_positions=max_positions, draw=draw)
     readout, size = Readout(decoder), 4
     while True:
         chunk, refusal = _taken(steps, size)
+        if see is not None:
+            see(chunk)
         yield from readout.rows(chunk)
         if refusal is not None:
             raise refusal

@@ -52,7 +52,14 @@ def carried_out(
             keep, progress = options.keep_rows, options.progress
             with _writer(options.out, decoder) as writer:
                 sink = None if writer is None else writer.write
-                trace = run(engine=engine, max_steps=limit, keep_rows=keep, progress=progress, sink=sink)
+                trace = run(
+                    engine=engine,
+                    max_steps=limit,
+                    keep_rows=keep,
+                    progress=progress,
+                    sink=sink,
+                    sampling=options.sampling,
+                )
                 if writer is not None:
                     writer.expect(trace.agreed)
             trace = replace(trace, input=word) if truth is None else trace
@@ -86,7 +93,8 @@ def _in_blocks(engine: Engine, decoder: Decoder, program: object, options: RunOp
 
     Blocks have the columns of the chapter's table; the rows of any other are read one by one.
     """
-    if engine.name != "fast" or not is_turing(decoder.layout) or (options.keep_rows and not options.recorded):
+    by_row = options.sampling is not None or (options.keep_rows and not options.recorded)
+    if engine.name != "fast" or not is_turing(decoder.layout) or by_row:
         return False
     construction = None if program is None else of_program(program)
     return program is None or (construction is not None and construction.blocks is not None)

@@ -157,22 +157,42 @@ def head_of(decoder: Decoder, layer: int, head: int, *, first: int = 0) -> Head:
 
 
 def attention_figure(found: AttentionMap, path: Path) -> Any:
-    """Return a matplotlib figure of the map and its scale: white is 0, black is 1; `path`: where it goes, for complaints.
+    """Return a matplotlib figure of the map, see `attention_figures`."""
+    return attention_figures([found], path)
+
+
+def attention_figures(maps: Sequence[AttentionMap], path: Path, title: str = "") -> Any:
+    """Return a matplotlib figure of maps of one size, side by side, and their scale: white is 0, black is 1.
 
     Of a small map each weight is written in its field, ties of average-hard attention as the shares that they get. Of a
     large one not every position is named. A line separates what the head's mask hides.
+
+    Args:
+        path: where it goes, for complaints.
+        title: of all of them.
 
     Raises:
         OutputError: if matplotlib is missing.
     """
     figures = required(f"{path}: a plot needs matplotlib", ["matplotlib.figure"], "plot", error=OutputError)[0]
-    most = max(found.weights.shape)
-    step = -(-most // MOST_NAMED)
-    field = 0.5 if most <= FEW else MOST_INCHES / most
-    size = min(12.0, 0.65 * 72 * field * step)
-    sizes = [max(4.5, min(MOST_INCHES, field * len(names)) + 2.5) for names in (found.columns, found.rows)]
+    first, most = maps[0], max(maps[0].weights.shape)
+    inches = MOST_INCHES / len(maps) ** 0.5
+    field = 0.5 if most <= FEW else inches / most
+    wide, high = (min(inches, field * len(names)) for names in (first.columns, first.rows))
+    sizes = max(4.5, len(maps) * wide + 2.5), max(4.5, high + (1.6 if title else 2.5))
     figure = figures.Figure(figsize=sizes, layout="constrained")
-    axes = figure.subplots()
+    panels = figure.subplots(1, len(maps), squeeze=False)[0]
+    for axes, found in zip(panels, maps, strict=True):
+        shades = _map(axes, found, most, field)
+    figure.colorbar(shades, ax=panels, shrink=0.6, label="weight")
+    if title:
+        figure.suptitle(plain(title), fontsize=16)
+    return figure
+
+
+def _map(axes: Any, found: AttentionMap, most: int, field: float) -> Any:
+    """Draw a map, and return its shades; field: the size of one, in inches."""
+    size = min(12.0, 0.65 * 72 * field * -(-most // MOST_NAMED))
     shades = axes.imshow(found.weights, cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
     named(axes.xaxis, found.columns, size=size, field=field)
     named(axes.yaxis, found.rows, size=size)
@@ -186,8 +206,7 @@ def attention_figure(found: AttentionMap, path: Path) -> Any:
     axes.set_xlabel("attended to", fontsize=13)
     axes.set_ylabel(found.axis, fontsize=13)
     axes.set_title(plain(found.title), fontsize=14)
-    figure.colorbar(shades, ax=axes, shrink=0.6, label="weight")
-    return figure
+    return shades
 
 
 FEW = 24

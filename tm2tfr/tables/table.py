@@ -21,7 +21,7 @@ from tm2tfr.base.text.shown import ESCAPES, line, widths
 from tm2tfr.base.text.tex import maths, needs, text
 from tm2tfr.contract.source import BOTTOM
 from tm2tfr.runs.comparison import Trace
-from tm2tfr.sources.turing.columns import TURING
+from tm2tfr.runs.predictions import OTHER
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, html, tapes, title
@@ -48,7 +48,7 @@ def _row(sheet: Sheet, line: Line | Gap) -> str:
     if isinstance(line, Gap):
         count = f"{line.rows:,}".replace(",", r"\,")
         return rf"\multicolumn{{{len(sheet.header)}}}{{l}}{{$\vdots$ ({count} {line.what})}} \\"
-    tokens = {"x", "y"} if sheet.columns == TURING else set()
+    tokens = {"x", "y", OTHER} if sheet.tape else set()
     first, *rest = (_marked(line, c.name, _rule if c.name in tokens else _cell) for c in sheet.columns)
     first = rf"$\triangleright$ {first}" if line.differs else first
     return rf"{' & '.join(sheet.with_tape([first, *rest], _tape(line.tape)))} \\"
@@ -168,7 +168,8 @@ def _csv(trace: Trace) -> str:
     writer.writerow([*(c.name for c in trace.columns), *([TAPE] if trace.has_tape else [])])
     for row, stretch in zip(trace.rows, tapes(trace, window=WINDOW), strict=True):
         tape = [] if not trace.has_tape else ["" if stretch is None else _text_tape(stretch, room=stretch.cut).strip()]
-        writer.writerow([*(c.text(v) for c, v in zip(trace.columns, row, strict=True)), *tape])
+        cells = (v if c.kind == "probability" else c.text(v) for c, v in zip(trace.columns, row, strict=True))
+        writer.writerow([*cells, *tape])
     return out.getvalue()
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.base.choices import Weighting
 from tm2tfr.transformer.matrix import AnyArray, Rational
 from tm2tfr.transformer.weights import Head, Mask
 
@@ -34,6 +36,34 @@ def average_hard(scores: AnyArray) -> NDArray[np.int64]:
         (n_maximal,) positions in increasing order.
     """
     return np.flatnonzero(scores == scores.max())
+
+
+def attended(weighting: Weighting, scores: AnyArray) -> NDArray[np.int64]:
+    """Return the positions of maximal score that a head attends to: all, or the first, or the last one (Definition 2).
+
+    Under softmax, all: those that get most.
+
+    Args:
+        scores: (n_key,).
+
+    Returns:
+        (n_attended,) positions in increasing order.
+    """
+    return chosen(weighting, average_hard(scores))
+
+
+_Maximal = TypeVar("_Maximal", list[int], NDArray[np.int64])
+
+
+def chosen(weighting: Weighting, maximal: _Maximal) -> _Maximal:
+    """Return which positions of maximal score, in increasing order, a head attends to, see `attended`."""
+    match weighting:
+        case "leftmost":
+            return maximal[:1]
+        case "rightmost":
+            return maximal[-1:]
+        case _:
+            return maximal
 
 
 def softmax(scores: AnyArray) -> AnyArray:

@@ -9,6 +9,9 @@
 
 i counts from 0, and n is the number of positions of the run, so that 0 ≤ i < n. What holds is 1, otherwise 0; ``x % y`` is
 x mod y, with the sign of y, and x for y = 0, both whole numbers; a divisor is one that cannot be 0.
+
+A text is read into steps of a stack machine (postfix). Whatever computes an expression, here, in an export or in a page,
+runs these steps on its own numbers, and reads no text.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from tm2tfr.base.errors import ShapeError
 
@@ -26,43 +30,120 @@ LONGEST, DEEPEST, LARGEST_POWER = 1_200, 40, 9
 """The most characters of an expression, how deep it may be nested, and the largest exponent."""
 _WORD = re.compile(r" *(?:([0-9]{1,12})(?![0-9])|(in\b|[in]\b|!=|<=|>=|[-+*/%^()=<>!&|{},])) *", re.ASCII)
 FeatureValue = Fraction | int
-Evaluated = Callable[[int, int], FeatureValue]
+Step = int | str | tuple[str, tuple[int, ...]]
+"""One step: a whole number, ``i`` or ``n`` is put on the stack; ``("^", (k,))``, ``("in", (k, …))`` and ``!`` replace its
+last value; any other operator replaces its last two, of which the right one came last."""
 Bounds = tuple[float, float]
-_RELATIONS: Mapping[str, Callable[[FeatureValue, FeatureValue], bool]] = {
+_TWO: Mapping[str, Callable[[FeatureValue, FeatureValue], FeatureValue]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda a, b: Fraction(a) / b,
+    "%": lambda a, b: a % b if b else a,
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+    "&": lambda a, b: bool(a) and bool(b),
+    "|": lambda a, b: bool(a) or bool(b),
 }
-_ANYTHING = (-math.inf, math.inf)
+_RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
+EXACT = 2**53
+"""Whole numbers below this are exact in float64: what computes steps in fractions of them rounds their quotient alone."""
 
 
 @dataclass(frozen=True)
 class FeatureExpression:
-    """A part of an expression.
+    """An expression.
 
     Args:
-        at: (i, n) -> its value.
-        bounds: N -> the least and the largest value, or numbers beyond these, for all 0 ≤ i < n ≤ N.
-        linear: (a, b, c) if it is a·i + b·n + c.
-        of_length: whether n occurs in it.
-        whole: whether all its values are whole numbers.
+        text: as it was written.
+        steps: what computes it.
+
+    Raises:
+        ShapeError: if it may divide by 0, take a fraction modulo something, or be beyond all floats at position 1,023.
     """
 
-    at: Evaluated
-    bounds: Callable[[int], Bounds]
-    linear: tuple[int, int, int] | None = None
-    of_length: bool = False
-    whole: bool = True
+    text: str
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        _range(self, 2**31, check=True)
+        if not all(map(math.isfinite, self.bounds(2**10))):  # powers of powers, which would take hours to compute
+            raise ShapeError(f"the position feature {self.text!r} is too large for floats: use smaller powers")
+
+    @property
+    def of_length(self) -> bool:
+        """Whether n occurs in it."""
+        return "n" in self.steps
+
+    def at(self, i: int, n: int) -> FeatureValue:
+        """Return its value at position `i` of `n`."""
+        stack: list[FeatureValue] = []
+        for step in self.steps:
+            if isinstance(step, int):
+                stack.append(step)
+            elif isinstance(step, tuple):
+                name, among = step
+                stack.append(stack.pop() ** among[0] if name == "^" else int(stack.pop() in among))
+            elif step in ("i", "n"):
+                stack.append(i if step == "i" else n)
+            elif step == "!":
+                stack.append(int(not stack.pop()))
+            else:
+                right = stack.pop()
+                found = _TWO[step](stack.pop(), right)
+                stack.append(int(found) if isinstance(found, bool) else found)
+        return stack.pop()
+
+    def bounds(self, most: int) -> Bounds:
+        """Return the least and the largest value, or numbers beyond these, for all 0 ≤ i < n ≤ `most`."""
+        found = _range(self, most)
+        return found.low, found.high
+
+    def largest_part(self, most: int) -> int:
+        """Return a bound on the absolute values of all whole numbers that occur while it is computed, for n ≤ `most`.
+
+        Values are then fractions of two whole numbers that nobody reduces, and are compared by cross multiplication.
+        """
+        stack, largest = list[tuple[int, int]](), 1
+        for step in self.steps:
+            if isinstance(step, int | str) and step not in _TWO and step != "!":
+                stack.append((step if isinstance(step, int) else most, 1))
+            elif isinstance(step, tuple) and step[0] == "^":
+                above, below = stack.pop()
+                stack.append((above ** step[1][0], below ** step[1][0]))
+            elif isinstance(step, tuple) or step == "!":
+                above, below = stack.pop()
+                largest = max(largest, above, below * max(step[1], default=0) if isinstance(step, tuple) else 0)
+                stack.append((1, 1))
+            else:
+                (above, below), (over, under) = stack[-2:]
+                del stack[-2:]
+                crossed = above * under + over * below
+                largest = max(largest, crossed)
+                match step:
+                    case "+" | "-":
+                        stack.append((crossed, below * under))
+                    case "*":
+                        stack.append((above * over, below * under))
+                    case "/":
+                        stack.append((above * under, below * over))
+                    case "%":
+                        stack.append((max(above, over), 1))
+                    case _:
+                        stack.append((1, 1))
+            largest = max(largest, *stack[-1])
+        return largest
 
 
 def parsed(text: str) -> FeatureExpression | None:
     """Return the expression that a text is; None if it is none.
 
     Raises:
-        ShapeError: if it may divide by 0, or take a fraction modulo something.
+        ShapeError: see `FeatureExpression`.
     """
     if len(text) > LONGEST or text != text.strip():
         return None
@@ -72,12 +153,12 @@ def parsed(text: str) -> FeatureExpression | None:
             return None
         words.append(found[1] or found[2])
         start = found.end()
-    reading = _Reading(text, words)
+    reading = _Reading(words)
     try:
-        expression = reading.either(0)
+        reading.either(0)
     except _NoneError:
         return None
-    return None if reading.left else expression
+    return None if reading.left else FeatureExpression(text, tuple(reading.steps))
 
 
 class _NoneError(Exception):
@@ -85,8 +166,9 @@ class _NoneError(Exception):
 
 
 class _Reading:
-    def __init__(self, text: str, words: list[str]) -> None:
-        self._text, self.left = text, words[::-1]
+    def __init__(self, words: list[str]) -> None:
+        self.left = words[::-1]
+        self.steps: list[Step] = []
 
     def _next(self, *wanted: str) -> str:
         """Take the next word if it is one of these; otherwise return nothing."""
@@ -102,117 +184,135 @@ class _Reading:
             raise _NoneError
         return int(self.left.pop())
 
-    def either(self, depth: int) -> FeatureExpression:
+    def _several(self, part: Callable[[int], None], depth: int, *operators: str) -> None:
+        part(depth)
+        while word := self._next(*operators):
+            part(depth)
+            self.steps.append(word)
+
+    def either(self, depth: int) -> None:
         if depth > DEEPEST:
             raise _NoneError
-        found = self._both(depth)
-        while self._next("|"):
-            found = _truth(lambda a, b: bool(a) or bool(b), found, self._both(depth))
-        return found
+        self._several(self._both, depth, "|")
 
-    def _both(self, depth: int) -> FeatureExpression:
-        found = self._holds(depth)
-        while self._next("&"):
-            found = _truth(lambda a, b: bool(a) and bool(b), found, self._holds(depth))
-        return found
+    def _both(self, depth: int) -> None:
+        self._several(self._holds, depth, "&")
 
-    def _holds(self, depth: int) -> FeatureExpression:
+    def _holds(self, depth: int) -> None:
         if depth > DEEPEST:
             raise _NoneError
         if self._next("!"):
-            found = self._holds(depth + 1)
-            return _truth(lambda a, _: not a, found, found)
-        return self._compared(depth)
+            self._holds(depth + 1)
+            self.steps.append("!")
+        else:
+            self._compared(depth)
 
-    def _compared(self, depth: int) -> FeatureExpression:
-        found = self._sum(depth)
+    def _compared(self, depth: int) -> None:
+        self._sum(depth)
         if relation := self._next(*_RELATIONS):
-            return _truth(_RELATIONS[relation], found, self._sum(depth))
-        if not self._next("in"):
-            return found
-        self._need("{")
-        among = set[FeatureValue]()
-        if not self._next("}"):
-            among.add(self._whole())
-            while self._need(",", "}") == ",":
-                among.add(self._whole())
-        return _truth(lambda a, _: a in among, found, found)
+            self._sum(depth)
+            self.steps.append(relation)
+        elif self._next("in"):
+            self._need("{")
+            among = list[int]()
+            if not self._next("}"):
+                among.append(self._whole())
+                while self._need(",", "}") == ",":
+                    among.append(self._whole())
+            self.steps.append(("in", tuple(among)))
 
-    def _sum(self, depth: int) -> FeatureExpression:
-        found = self._term(depth)
-        while sign := self._next("+", "-"):
-            found = _added(found, self._term(depth), 1 if sign == "+" else -1)
-        return found
+    def _sum(self, depth: int) -> None:
+        self._several(self._term, depth, "+", "-")
 
-    def _term(self, depth: int) -> FeatureExpression:
-        found = self._power(depth)
-        while sign := self._next("*", "/", "%"):
-            other = self._power(depth)
-            if sign == "*":
-                found = _multiplied(found, other)
-            else:
-                found = self._divided(found, other) if sign == "/" else self._remainder(found, other)
-        return found
+    def _term(self, depth: int) -> None:
+        self._several(self._power, depth, "*", "/", "%")
 
-    def _power(self, depth: int) -> FeatureExpression:
+    def _power(self, depth: int) -> None:
         if self._next("-"):
-            return _added(_constant(0), self._power_of(depth), -1)
-        return self._power_of(depth)
+            self.steps.append(0)
+            self._power_of(depth)
+            self.steps.append("-")
+        else:
+            self._power_of(depth)
 
-    def _power_of(self, depth: int) -> FeatureExpression:
-        found = self._atom(depth)
-        if not self._next("^"):
-            return found
-        if self.left and self.left[-1].isdecimal():
-            exponent = self._whole()
-            if exponent > LARGEST_POWER:
+    def _power_of(self, depth: int) -> None:
+        self._atom(depth)
+        if self._next("^"):
+            if (exponent := self._whole()) > LARGEST_POWER:
                 raise _NoneError
-            power = _constant(1)
-            for _ in range(exponent):
-                power = _multiplied(power, found)
-            return power
-        raise _NoneError
+            self.steps.append(("^", (exponent,)))
 
-    def _atom(self, depth: int) -> FeatureExpression:
+    def _atom(self, depth: int) -> None:
         if self._next("("):
-            found = self.either(depth + 1)
+            self.either(depth + 1)
             self._need(")")
-            return found
-        if name := self._next("i", "n"):
-            return _linear((0, 1, 0), lambda _i, n: n) if name == "n" else _linear((1, 0, 0), lambda i, _n: i)
-        return _constant(self._whole())
+        else:
+            self.steps.append(self._next("i", "n") or self._whole())
 
-    def _divided(self, one: FeatureExpression, other: FeatureExpression) -> FeatureExpression:
-        def at(i: int, n: int) -> FeatureValue:
-            return Fraction(one.at(i, n)) / other.at(i, n)
 
-        def bounds(most: int) -> Bounds:
-            low, high = other.bounds(most)
-            if low <= 0 <= high:
-                return _ANYTHING
-            if one.linear is not None and other.linear is not None:  # monotone along every line: largest at a corner
-                ends = [float(at(i, n)) for i, n in _corners(most)]
-                return min(ends), max(ends)
-            return _products(one.bounds(most), (1 / high, 1 / low))
+# ── Bounds: the same steps on ranges of values.
+class _Range(NamedTuple):
+    """What is known of a value for all 0 ≤ i < n ≤ N: its bounds; (a, b, c) if it is a·i + b·n + c; whether it is whole."""
 
-        low, high = other.bounds(2**31)
-        if low <= 0 <= high:
-            raise ShapeError(f"the position feature {self._text!r} may divide by 0: divide by what is never 0, such as i+1")
-        return FeatureExpression(at, bounds, None, one.of_length or other.of_length, whole=False)
+    low: float
+    high: float
+    linear: tuple[int, int, int] | None = None
+    whole: bool = True
 
-    def _remainder(self, one: FeatureExpression, other: FeatureExpression) -> FeatureExpression:
-        if not (one.whole and other.whole):
-            raise ShapeError(f"the position feature {self._text!r} has a remainder of a fraction: divide whole numbers")
 
-        def at(i: int, n: int) -> FeatureValue:
-            by = other.at(i, n)
-            return one.at(i, n) % by if by else one.at(i, n)
+_TRUTH = _Range(0.0, 1.0)
 
-        def bounds(most: int) -> Bounds:
-            (low, high), (least, largest) = one.bounds(most), other.bounds(most)
-            return min(low, least, 0.0), max(high, largest, 0.0)
 
-        return FeatureExpression(at, bounds, None, one.of_length or other.of_length)
+def _range(expression: FeatureExpression, most: int, *, check: bool = False) -> _Range:
+    """Return what is known of an expression for runs of at most `most` positions.
+
+    Raises:
+        ShapeError: with `check`, if it may divide by 0, or take a fraction modulo something.
+    """
+    stack: list[_Range] = []
+    for step in expression.steps:
+        if isinstance(step, int):
+            stack.append(_linear((0, 0, step), most))
+        elif isinstance(step, tuple):
+            name, among = step
+            base = stack.pop()
+            power = _linear((0, 0, 1), most)
+            for _ in range(among[0] if name == "^" else 0):
+                power = _multiplied(power, base, most)
+            stack.append(power if name == "^" else _TRUTH)
+        elif step in ("i", "n"):
+            stack.append(_linear((1, 0, 0) if step == "i" else (0, 1, 0), most))
+        elif step == "!":
+            stack[-1] = _TRUTH
+        else:
+            right, left = stack.pop(), stack.pop()
+            if check:
+                _check(expression.text, step, left, right)
+            stack.append(_combined(step, left, right, most))
+    return stack.pop()
+
+
+def _check(text: str, step: str, left: _Range, right: _Range) -> None:
+    if step == "/" and right.low <= 0 <= right.high:
+        raise ShapeError(f"the position feature {text!r} may divide by 0: divide by what is never 0, such as i+1")
+    if step == "%" and not (left.whole and right.whole):
+        raise ShapeError(f"the position feature {text!r} has a remainder of a fraction: divide whole numbers")
+
+
+def _combined(step: str, left: _Range, right: _Range, most: int) -> _Range:
+    match step:
+        case "+":
+            return _added(left, right, 1, most)
+        case "-":
+            return _added(left, right, -1, most)
+        case "*":
+            return _multiplied(left, right, most)
+        case "/":
+            return _divided(left, right, most)
+        case "%":
+            return _Range(min(left.low, right.low, 0.0), max(left.high, right.high, 0.0))
+        case _:
+            return _TRUTH
 
 
 def _corners(most: int) -> tuple[tuple[int, int], ...]:
@@ -220,47 +320,45 @@ def _corners(most: int) -> tuple[tuple[int, int], ...]:
     return (0, 1), (0, most), (most - 1, most)
 
 
-def _constant(number: int) -> FeatureExpression:
-    return _linear((0, 0, number), lambda _i, _n: number)
+def _linear(form: tuple[int, int, int], most: int) -> _Range:
+    ends = [float(_value(form, i, n)) for i, n in _corners(most)]
+    return _Range(min(ends), max(ends), form)
 
 
-def _linear(linear: tuple[int, int, int], at: Evaluated) -> FeatureExpression:
-    a, b, c = linear
-
-    def bounds(most: int) -> Bounds:
-        ends = [float(a * i + b * n + c) for i, n in _corners(most)]
-        return min(ends), max(ends)
-
-    return FeatureExpression(at, bounds, linear, bool(b))
+def _value(form: tuple[int, int, int], i: int, n: int) -> int:
+    a, b, c = form
+    return a * i + b * n + c
 
 
-def _added(one: FeatureExpression, other: FeatureExpression, sign: int) -> FeatureExpression:
-    at = lambda i, n: one.at(i, n) + sign * other.at(i, n)  # noqa: E731
+def _small(form: tuple[int, ...]) -> bool:
+    return max(map(abs, form)) < EXACT  # of a larger one the bounds are those of its parts
+
+
+def _added(one: _Range, other: _Range, sign: int, most: int) -> _Range:
     if one.linear is not None and other.linear is not None:
         a, b, c = (x + sign * y for x, y in zip(one.linear, other.linear, strict=True))
-        found = _linear((a, b, c), at)
-        return FeatureExpression(at, found.bounds, found.linear, one.of_length or other.of_length)
-
-    def bounds(most: int) -> Bounds:
-        (low, high), (least, largest) = one.bounds(most), other.bounds(most)
-        return (low + least, high + largest) if sign > 0 else (low - largest, high - least)
-
-    return FeatureExpression(at, bounds, None, one.of_length or other.of_length, one.whole and other.whole)
+        if _small((a, b, c)):
+            return _linear((a, b, c), most)
+    low, high = (other.low, other.high) if sign > 0 else (-other.high, -other.low)
+    return _ranged(one.low + low, one.high + high, one.whole and other.whole)
 
 
-def _multiplied(one: FeatureExpression, other: FeatureExpression) -> FeatureExpression:
-    def bounds(most: int) -> Bounds:
-        return _products(one.bounds(most), other.bounds(most))
+def _multiplied(one: _Range, other: _Range, most: int) -> _Range:
+    for constant, varies in ((one, other), (other, one)):
+        if constant.linear is not None and varies.linear is not None and constant.linear[:2] == (0, 0):
+            a, b, c = (constant.linear[2] * x for x in varies.linear)
+            if _small((a, b, c)):
+                return _linear((a, b, c), most)
+    return _ranged(*_products((one.low, one.high), (other.low, other.high)), one.whole and other.whole)
 
-    constant = next((c for each in (one, other) for a, b, c in [each.linear or (1, 1, 1)] if not (a or b)), None)
-    varies = other if one.linear is not None and one.linear[:2] == (0, 0) else one
-    linear = None
-    if constant is not None and varies.linear is not None:
-        a, b, c = varies.linear
-        linear = (constant * a, constant * b, constant * c)
-    at = lambda i, n: one.at(i, n) * other.at(i, n)  # noqa: E731
-    exact = bounds if linear is None else _linear(linear, at).bounds
-    return FeatureExpression(at, exact, linear, one.of_length or other.of_length, one.whole and other.whole)
+
+def _divided(one: _Range, other: _Range, most: int) -> _Range:
+    if other.low <= 0 <= other.high:
+        return _Range(-math.inf, math.inf, whole=False)
+    if one.linear is not None and other.linear is not None:  # monotone along every line: largest at a corner
+        ends = [_value(one.linear, i, n) / _value(other.linear, i, n) for i, n in _corners(most)]
+        return _Range(min(ends), max(ends), whole=False)
+    return _ranged(*_products((one.low, one.high), (1 / other.high, 1 / other.low)), whole=False)
 
 
 def _products(one: Bounds, other: Bounds) -> Bounds:
@@ -268,8 +366,11 @@ def _products(one: Bounds, other: Bounds) -> Bounds:
     return min(ends), max(ends)
 
 
-def _truth(
-    holds: Callable[[FeatureValue, FeatureValue], bool], one: FeatureExpression, other: FeatureExpression
-) -> FeatureExpression:
-    at = lambda i, n: int(holds(one.at(i, n), other.at(i, n)))  # noqa: E731
-    return FeatureExpression(at, lambda _: (0.0, 1.0), None, one.of_length or other.of_length)
+def _ranged(low: float, high: float, whole: bool) -> _Range:
+    """Return a range; a bound that is a difference of two infinities is none."""
+    return _Range(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high, whole=whole)
+
+
+def plain(steps: Sequence[Step]) -> list[int | str | list[object]]:
+    """Return steps as plain data: ``["^", 2]`` and ``["in", 1, 4]`` are lists."""
+    return [[step[0], *step[1]] if isinstance(step, tuple) else step for step in steps]

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base.choices import WEIGHTINGS, Weighting
+from tm2tfr.base.choices import UNIQUE, WEIGHTINGS, Weighting
 from tm2tfr.base.errors import EngineError, ShapeError, counted, did_you_mean
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
@@ -62,7 +62,7 @@ class Head:
             return
         if self.weighting != "softmax":
             raise ShapeError(
-                f"head {self.name!r} has a temperature, and average-hard attention: use softmax, or no temperature"
+                f"head {self.name!r} has a temperature, and {self.weighting} attention: use softmax, or no temperature"
             )
         if feature(self.inverse_temperature).values != "positive":
             what = f"head {self.name!r} has the inverse temperature {self.inverse_temperature!r}, which may be 0 or less"
@@ -76,7 +76,12 @@ class Head:
     @property
     def uniform(self) -> bool:
         """Whether all scores are 0 by construction, so that all positions share the attention."""
-        return not len(self.components)
+        return not (len(self.components) or self.unique)
+
+    @property
+    def unique(self) -> bool:
+        """Whether it has unique-hard attention: the first, or the last, position of maximal score has all the weight."""
+        return self.weighting in UNIQUE
 
 
 @dataclass(frozen=True, kw_only=True)

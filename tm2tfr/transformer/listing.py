@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tm2tfr.base.choices import WEIGHTINGS
 from tm2tfr.base.errors import ShapeError, counted, did_you_mean, visible
 from tm2tfr.base.text.shown import aligned
 from tm2tfr.transformer import provenance
@@ -79,6 +81,8 @@ def summary(decoder: Decoder) -> str:
     table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
     table += [_beginning(decoder)] if decoder.bos is None else []
     more = [f"masks: {', '.join(_masks(decoder))}"] if decoder.looks_ahead else []
+    if decoder.unique:
+        more += [f"attention: {', '.join(_weightings(decoder))}"]
     if decoder.tempered:
         heads = [head for layer in decoder.layers for head in layer.heads if not head.uniform]
         more += [f"softmax, 1/τ: {', '.join(dict.fromkeys(head.inverse_temperature for head in heads))}"]
@@ -100,6 +104,12 @@ def _masks(decoder: Decoder) -> list[str]:
     return [mask for mask in MASKS if mask in found]
 
 
+def _weightings(decoder: Decoder) -> list[str]:
+    """Return how many heads attend in each way, such as ``2 leftmost``, in the order in which the ways are documented."""
+    several = Counter(head.weighting for layer in decoder.layers for head in layer.heads)
+    return [f"{several[weighting]} {weighting}" for weighting in WEIGHTINGS if several[weighting]]
+
+
 def _output(output: Output) -> str:
     """Return an output as ``name (a number)`` or ``name (3 labels)``."""
     return f"{output.name} ({'a number' if output.labels is None else counted(len(output.labels), 'label')})"
@@ -117,6 +127,7 @@ def html_summary(decoder: Decoder) -> str:
     counts = f"residual width {decoder.layout.width}, vocabulary {len(decoder.vocabulary):,}"
     counts += "" if decoder.positions is None else f", {counted(decoder.positions, 'position')}"
     counts += f", masks {', '.join(_masks(decoder))}" if decoder.looks_ahead else ""
+    counts += f", attention {', '.join(_weightings(decoder))}" if decoder.unique else ""
     counts += f", run again: {'; '.join(loop.said for loop in decoder.loops)}" if decoder.loops else ""
     counts += f", outputs {escape(', '.join(map(_output, decoder.outputs)))}" if decoder.outputs else ""
     weights = f"{decoder.nonzero:,} weights not 0, the largest {coefficient(decoder.largest)}"

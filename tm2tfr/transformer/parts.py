@@ -12,6 +12,9 @@ TABLE, NORMS, NO_BOS = "a position table", "layer norms", "no BOS"
 AHEAD, OUTPUTS, LOOPS = "heads that look ahead", "outputs by name", "loops over layers"
 LENGTH, WRITTEN = "position features of the length", "position features of their own"
 TEMPERED = "temperatures that depend on the position"
+UNIQUE = "leftmost or rightmost attention"
+OF_LABELLERS = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, LENGTH, WRITTEN, TEMPERED)
+"""What PyTorch and ONNX have of weights that label a sequence."""
 
 
 def parts(decoder: Decoder) -> tuple[str, ...]:
@@ -26,6 +29,7 @@ def parts(decoder: Decoder) -> tuple[str, ...]:
         LENGTH: any(feature(name).of_length for name in decoder.features),
         WRITTEN: not all(map(is_built_in, decoder.features)),
         TEMPERED: decoder.tempered,
+        UNIQUE: decoder.unique,
     }
     return tuple(part for part, present in has.items() if present)
 
@@ -49,7 +53,7 @@ def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ())
     """
     if found := [part for part in parts(decoder) if part not in known]:
         problem = f"these weights have {_joined(found)}, which an export to {target} does not have"
-        elsewhere = decoder.labeller and not {LENGTH, TEMPERED} & set(found)
+        elsewhere = decoder.labeller and set(found) <= set(OF_LABELLERS)
         way = "use --to torch or --to onnx" if elsewhere else "run them with tm2tfr, or save them as a weight file"
         raise ExportError(f"{problem}: {way}")
 

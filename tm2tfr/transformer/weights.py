@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from tm2tfr.base.errors import ShapeError, counted
 from tm2tfr.transformer.claims import Output, check_outputs
+from tm2tfr.transformer.expressions import FeatureExpression
 from tm2tfr.transformer.layers import MASKS as MASKS  # noqa: PLC0414
 from tm2tfr.transformer.layers import FeedForward as FeedForward  # noqa: PLC0414
 from tm2tfr.transformer.layers import Head as Head  # noqa: PLC0414
@@ -25,7 +26,7 @@ from tm2tfr.transformer.layers import Mask as Mask  # noqa: PLC0414
 from tm2tfr.transformer.layers import Norm as Norm  # noqa: PLC0414
 from tm2tfr.transformer.layers import check_loops
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.positions import feature, is_built_in
+from tm2tfr.transformer.positions import expression, feature, is_built_in
 from tm2tfr.transformer.residual import Residual
 
 
@@ -133,10 +134,16 @@ class Decoder:
         return any(head.mask != "future" for layer in self.layers for head in layer.heads)
 
     @property
+    def expressions(self) -> Mapping[str, FeatureExpression]:
+        """The position features, and the inverse temperatures of heads, that are expressions in i and n, by their text."""
+        heads = (head.inverse_temperature for layer in self.layers for head in layer.heads)
+        written = (name for name in self.features if not is_built_in(name))
+        return {name: expression(name) for name in (*written, *heads) if name != "1"}
+
+    @property
     def of_length(self) -> bool:
         """Whether a position feature, or a temperature, depends on the length of the sequence."""
-        heads = (head for layer in self.layers for head in layer.heads)
-        return any(feature(name).of_length for name in (*self.features, *(head.inverse_temperature for head in heads)))
+        return any(each.of_length for each in self.expressions.values())
 
     @property
     def sequential(self) -> bool:
@@ -172,6 +179,11 @@ class Decoder:
     def soft(self) -> bool:
         """Whether any head uses softmax."""
         return any(head.weighting == "softmax" for layer in self.layers for head in layer.heads)
+
+    @property
+    def unique(self) -> bool:
+        """Whether any head has unique-hard attention."""
+        return any(head.unique for layer in self.layers for head in layer.heads)
 
     @property
     def tempered(self) -> bool:
@@ -242,15 +254,15 @@ def matrices(decoder: Decoder) -> dict[str, Matrix]:
 def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     """Return the SHA-256 digest of the matrices, the layout and the vocabulary.
 
-    With soft heads, of the weightings too, and of temperatures that depend on the position; with position features that are
-    written as expressions, of these; with layer norms, of their epsilons; without BOS or stop tokens, of that; with
-    heads that look ahead, of the masks; with outputs, of these; with loops, of their layers and passes.
+    With soft or unique-hard heads, of the weightings too, and of temperatures that depend on the position; with position
+    features that are written as expressions, of these; with layer norms, of their epsilons; without BOS or stop tokens, of
+    that; with heads that look ahead, of the masks; with outputs, of these; with loops, of their layers and passes.
 
     Args:
         without: paths of matrices that are left out, such as ``position_table``.
     """
     total = hashlib.sha256(repr((decoder.vocabulary, decoder.layout.directions)).encode())
-    if decoder.soft:
+    if decoder.soft or decoder.unique:
         total.update(repr([[head.weighting for head in layer.heads] for layer in decoder.layers]).encode())
     if decoder.normed:
         total.update(repr([(path, norm.epsilon) for path, norm in norms(decoder)]).encode())

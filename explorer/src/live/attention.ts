@@ -2,6 +2,7 @@
 
 import type { Head, Mask } from "./decoder";
 import { LinearMap, selected } from "./matrix";
+import type { Feature } from "./positions";
 import { firstInfinite, quoted, tooLarge, tooSoft } from "./refusals";
 
 /** Queries of more components than this may be mostly 0, such as those for positions as one-hot vectors. */
@@ -98,11 +99,12 @@ export class AttentionHead {
   private readonly name: string;
   private scores = new Float64Array(FIRST_SIZE);
 
-  /** where: what its layer is called; careful: whether a number can get too large. */
+  /** where: what its layer is called; careful: whether a number can get too large; inverse: 1/τ at a position, null for 1. */
   constructor(
     head: Head,
     private readonly where: string,
     private readonly careful: boolean,
+    private readonly inverse: Feature | null,
   ) {
     const keys = new Set(head.key.rows);
     // a component that is 0 in every query or in every key adds 0 to every score: drop it
@@ -147,6 +149,10 @@ export class AttentionHead {
       if (this.scores.length < end - start) this.scores = new Float64Array(2 * (end - start));
       const scores = this.scores.subarray(0, end - start);
       this.score(scores, start);
+      if (this.inverse) {
+        const factor = this.inverse(position, length);
+        for (let n = 0; n < scores.length; n++) scores[n]! *= factor;
+      }
       if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
       look = best(scores, start);
       if (this.soft) look.weights = softmax(scores);

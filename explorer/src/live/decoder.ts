@@ -1,6 +1,7 @@
 // A decoder's weights as they are in the page (tm2tfr/web/explorer/weights_data.py writes them), and as matrices.
 
 import { type Buffers, type Numbers, type Place, textAt } from "../data";
+import type { Expressions } from "./positions";
 
 export type Mask = "future" | "past" | "none";
 
@@ -18,11 +19,12 @@ export interface DecoderSpec {
   /** The numbers of the tokens that end a generation. */
   stop: number[];
   features: string[];
+  expressions: Expressions;
   positions: number | null;
   outputs: { name: string; labels: string[] | null }[];
   layers: {
     name: string;
-    heads: { name: string; mask: Mask; keys: number; values: number }[];
+    heads: { name: string; mask: Mask; soft: boolean; inverse: string; keys: number; values: number }[];
     hidden: number | null;
     attention_norm: NormSpec | null;
     feed_forward_norm: NormSpec | null;
@@ -66,6 +68,8 @@ export interface Head {
   mask: Mask;
   /** Whether its weights are those of softmax; otherwise the positions of maximal score share them. */
   soft: boolean;
+  /** 1/τ, a position feature by which softmax multiplies the scores at each position. */
+  inverse: string;
   /** (d_k, width) */
   query: Matrix;
   key: Matrix;
@@ -108,6 +112,7 @@ export interface Decoder {
   bos: number | null;
   stop: number[];
   features: string[];
+  expressions: Expressions;
   /** The number of positions that there are; null: any number. */
   positions: number | null;
   outputs: { name: string; labels: string[] | null }[];
@@ -124,7 +129,7 @@ export interface Decoder {
 
 /** The weights of a page. The order of the matrices is that of `tm2tfr.transformer.weights.matrices`. */
 export function decoderOf(spec: DecoderSpec, buffers: Buffers): Decoder {
-  const { width, vocabulary, features, positions, outputs } = spec;
+  const { width, vocabulary, features, expressions, positions, outputs } = spec;
   const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
   let matrix = 0;
   let entry = 0;
@@ -144,9 +149,9 @@ export function decoderOf(spec: DecoderSpec, buffers: Buffers): Decoder {
   const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
   const last = norm(spec.norm);
   const layers = spec.layers.map(({ name, heads, hidden }, n): Layer => {
-    const own = heads.map(({ name, mask, keys, values }): Head => {
+    const own = heads.map(({ name, mask, soft, inverse, keys, values }): Head => {
       const [query, key, value] = [next(keys, width), next(keys, width), next(values, width)];
-      return { name, mask, soft: false, query, key, value, output: next(width, values) };
+      return { name, mask, soft, inverse, query, key, value, output: next(width, values) };
     });
     const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
     return { name, heads: own, feedForward, ...norms[n]! };
@@ -154,7 +159,7 @@ export function decoderOf(spec: DecoderSpec, buffers: Buffers): Decoder {
   const loops = spec.loops.map(({ first, last, times, until }): Loop => ({ first, last, times, until: until ? next(1, width) : null }));
   const names = namesOf(aboutOf(spec, buffers));
   const { bos, stop } = spec;
-  return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
+  return { width, vocabulary, bos, stop, features, expressions, positions, outputs, layers, loops, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
 }
 
 /** What a weight file says of the weights of a page beside the matrices. */
@@ -168,6 +173,11 @@ function namesOf({ layout, layers }: About): Decoder["names"] {
     directions: layout.flatMap(({ name, labels }) => labels?.map((label) => `${name}[${label}]`) ?? [name]),
     units: layers.map(({ feed_forward: part }) => part?.units ?? []),
   };
+}
+
+/** Whether any head has softmax. */
+export function isSoft({ layers }: Decoder): boolean {
+  return layers.some(({ heads }) => heads.some(({ soft }) => soft));
 }
 
 /** What each row of the unembedding is called. */

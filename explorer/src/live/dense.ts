@@ -5,7 +5,7 @@ import { answered, type Decoder, type Loop } from "./decoder";
 import { ColumnsOf, LinearMap, vector } from "./matrix";
 import { LayerNorm, read } from "./norm";
 import { everythingIsFinite } from "./overflow";
-import { type Feature, feature } from "./positions";
+import { type Feature, feature, ofLength } from "./positions";
 import { beyondTheTable, firstInfinite, layerCalled, quoted, Refused, thousands, tooLarge } from "./refusals";
 
 export type Part = "embedding" | "attention" | "feed_forward";
@@ -63,7 +63,7 @@ class Weights {
 
   constructor(protected readonly decoder: Decoder) {
     this.careful = !everythingIsFinite(decoder);
-    this.features = decoder.features.map(feature);
+    this.features = decoder.features.map((name) => feature(name, decoder.expressions));
     this.tokens = new ColumnsOf(decoder.tokens);
     this.place = new LinearMap(decoder.place);
     this.table = decoder.table && new ColumnsOf(decoder.table);
@@ -74,10 +74,10 @@ class Weights {
     this.bias = vector(decoder.unembeddingBias);
   }
 
-  protected embedded(token: number, position: number): Float64Array {
+  protected embedded(token: number, position: number, length: number): Float64Array {
     const x = new Float64Array(this.decoder.width);
     this.tokens.addTo(x, token);
-    this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
+    this.place.addTo(x, Float64Array.from(this.features, (at) => at(position, length)));
     if (this.table) {
       if (position >= this.table.length) throw beyondTheTable(position);
       this.table.addTo(x, position);
@@ -125,7 +125,7 @@ class Weights {
     const where = layerCalled(this.decoder, n + 1);
     return {
       attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
-      heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
+      heads: heads.map((head) => new AttentionHead(head, where, this.careful, head.inverse === "1" ? null : feature(head.inverse, this.decoder.expressions))),
       feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
       feedForward: feedForward && {
         input: new LinearMap(feedForward.input),
@@ -162,7 +162,7 @@ export class Dense extends Weights {
   /** (answers,) the logits at the last position */
   logits: Float64Array = new Float64Array(0);
 
-  /** Throws `Refused` if a head looks ahead. */
+  /** Throws `Refused` if a head looks ahead, or a number depends on the length. */
   constructor(decoder: Decoder) {
     refuseAhead(decoder);
     super(decoder);
@@ -175,7 +175,7 @@ export class Dense extends Weights {
    */
   feed(token: number, watch?: Watch): number {
     const { position } = this;
-    const x = this.embedded(token, position);
+    const x = this.embedded(token, position, position + 1);
     watch?.stage(-1, "embedding", x);
     this.layers.forEach(({ heads, attentionNorm }, n) => {
       if (heads.length) {
@@ -193,7 +193,7 @@ export class Dense extends Weights {
 
 class Whole extends Weights {
   run(tokens: ArrayLike<number>, watches: ReadonlyMap<number, Watch>): Passed[] {
-    const streams = Array.from(tokens, (token, i) => this.embedded(token, i));
+    const streams = Array.from(tokens, (token, i) => this.embedded(token, i, tokens.length));
     for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]!);
     const through = (from: number, to: number) => {
       for (let n = from; n < to; n++) this.layer(n, streams, watches);
@@ -255,9 +255,14 @@ export function argmax(numbers: Float64Array): number {
 }
 
 function refuseAhead(decoder: Decoder): void {
+  const named = decoder.features.find((name) => ofLength(name, decoder.expressions));
+  const what = named === undefined ? "the temperature depends" : `the position feature ${quoted(named)} depends`;
+  const inverses = decoder.layers.flatMap(({ heads }) => heads.map(({ inverse }) => inverse));
+  if (named !== undefined || inverses.some((inverse) => ofLength(inverse, decoder.expressions))) {
+    throw new Refused(`${what} on the length, so these weights cannot run position by position: run the whole sequence`);
+  }
   if (decoder.loops.length) throw new Refused("these weights run layers again, so they cannot run position by position: run the whole sequence at once");
   const head = decoder.layers.flatMap(({ heads }) => heads).find(({ mask }) => mask !== "future");
   if (!head) return;
-  const what = `head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead`;
-  throw new Refused(`${what}, so it cannot run position by position: run the whole sequence at once`);
+  throw new Refused(`head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead, so it cannot run position by position: run the whole sequence at once`);
 }

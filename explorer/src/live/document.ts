@@ -81,10 +81,12 @@ function unspecified(columns: Heading[], expected: Cell[][], shelf: Shelf): Shee
 }
 
 /** Where a head looked in each pass, one pass after the other. */
-function looks(passes: Seen[], count: number, shelf: Shelf): Pick<RunSpec["layers"][number]["heads"][number], "seen" | "sharers"> {
+function looks(passes: Seen[], count: number, shelf: Shelf): Pick<RunSpec["layers"][number]["heads"][number], "seen" | "sharers" | "weights"> {
   const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => (seen[name] as Growing).upto(count))))]));
   const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count).map(([i, shared]) => [n * count + i, shared])));
-  return { seen: places as Record<(typeof NAMES)[number], Place>, sharers };
+  const weights = passes.flatMap((seen) => [...seen.weights].filter(([i]) => i < count).sort(([a], [b]) => a - b).map(([, own]) => own));
+  const soft = weights.length ? { weights: shelf.add(joined(weights)) } : {};
+  return { ...soft, seen: places as Record<(typeof NAMES)[number], Place>, sharers };
 }
 
 function joined(parts: Float64Array[]): Float64Array {

@@ -17,12 +17,12 @@ export function everythingIsFinite(decoder: Decoder): boolean {
     x = sum(x, most);
   };
   raise(decoder.tokens);
-  x = sum(x, times(decoder.place, Float64Array.from(decoder.features, (name) => largest(name, MOST_POSITIONS))));
+  x = sum(x, times(decoder.place, Float64Array.from(decoder.features, (name) => largest(name, MOST_POSITIONS, decoder.expressions))));
   if (decoder.table) raise(decoder.table);
   let fine = small(x);
   for (const { heads, feedForward, attentionNorm, feedForwardNorm } of decoder.layers) {
     const [attends, reads] = normed(attentionNorm, x);
-    const sizes = heads.map((head) => ofHead(head, reads));
+    const sizes = heads.map((head) => ofHead(head, reads, largest(head.inverse, MOST_POSITIONS, decoder.expressions)));
     fine = fine && attends && sizes.every(([safe]) => safe);
     for (const [, added] of sizes) x = sum(x, added);
     if (feedForward) {
@@ -49,15 +49,15 @@ function normed(norm: Norm | null, x: Float64Array): [boolean, Float64Array] {
   return [variance < SAFE && small(bound), bound];
 }
 
-/** Whether scores, and sums of values over all positions, are small, and a bound on the head's output. */
-function ofHead(head: Head, x: Float64Array): [boolean, Float64Array] {
+/** Whether scores, and sums of values over all positions, are small, and a bound on the head's output; inverse: a bound on 1/τ. */
+function ofHead(head: Head, x: Float64Array, inverse: number): [boolean, Float64Array] {
   const [query, key, value] = [times(head.query, x), times(head.key, x), times(head.value, x)];
   const asked = new Set(head.query.rows);
   let score = 0;
   let fine = true;
   for (const c of new Set(head.key.rows)) {
     if (!asked.has(c)) continue;
-    score += query[c]! * key[c]!;
+    score += query[c]! * key[c]! * Math.max(1, inverse);
     fine = fine && query[c]! < SAFE && key[c]! < SAFE;
   }
   return [fine && score < SAFE && small(value.map((each) => each * MOST_POSITIONS)), times(head.output, value)];

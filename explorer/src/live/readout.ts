@@ -1,6 +1,7 @@
 // The columns of a decoder's table, read off the residual stream as tm2tfr/runs/rows.py reads them.
 
 import type { SubspaceSpec } from "../data";
+import { type Decoder, isSoft } from "./decoder";
 import { sixDigits } from "./python";
 import type { Cell } from "./truth/reference";
 
@@ -14,6 +15,30 @@ export interface ReadSpec {
   /** The numbers of the subspaces that bits are read from, and names for their digits. */
   bits: number[];
   names: Record<string, string>;
+}
+
+/** Under softmax a value this close to a whole number, or to a one-hot vector by coordinate, is read as such (Theorem 26). */
+const NEAR = 0.25;
+
+/** The answer of each output: a label if its logits are exactly one-hot, else their combination; or a number. */
+export function answersOf(decoder: Decoder, logits: Float64Array): Cell[] {
+  const soft = isSoft(decoder);
+  let start = 0;
+  return decoder.outputs.map(({ labels }) => {
+    let values = logits.slice(start, (start += labels ? labels.length : 1));
+    const whole = values.map(even);
+    if (soft && values.every((value, k) => Math.abs(value - whole[k]!) <= NEAR)) values = whole;
+    if (!labels) return values[0]! + 0; // -0 is 0
+    const hot = labels.filter((_, k) => values[k]);
+    return hot.length === 1 && values.includes(1) ? hot[0]! : combination(labels, values);
+  });
+}
+
+/** The nearest whole number, the even one of two, as Python rounds. */
+function even(value: number): number {
+  const below = Math.floor(value);
+  const rest = value - below;
+  return rest < 0.5 || (rest === 0.5 && below % 2 === 0) ? below : below + 1;
 }
 
 /** Where each subspace begins in the stream, and at the end the width of the stream. */

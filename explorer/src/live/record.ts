@@ -51,6 +51,8 @@ export interface Seen {
   runner: Growing;
   runner_score: Growing;
   sharers: Map<number, number[]>;
+  /** Of a head with softmax, the weights of the positions in sight, from the first. */
+  weights: Map<number, Float64Array>;
 }
 
 export class Recorder implements Watch {
@@ -75,7 +77,7 @@ export class Recorder implements Watch {
     this.before = new Float64Array(this.starts.at(-1)!);
     this.standing = subspaces.map(() => ({ value: 0, other: null }));
     this.written = Array.from({ length: 1 + 2 * heads.length }, () => new Map());
-    this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: new Map() })));
+    this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: new Map(), weights: new Map() })));
   }
 
   stage(layer: number, _part: string, x: Float64Array): void {
@@ -104,6 +106,7 @@ export class Recorder implements Watch {
     seen.score.set(here, look ? look.scores[first - start]! : 0);
     seen.runner.set(here, runner);
     seen.runner_score.set(here, runner < 0 ? 0 : look!.scores[runner - start]!);
+    if (look?.weights) seen.weights.set(here, look.weights);
     if (look && runner >= 0 && count > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, this.mostSharers)));
   }
 

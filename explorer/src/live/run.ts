@@ -6,7 +6,7 @@ import type { About, Decoder } from "./decoder";
 import { argmax, type Passed, wholeRun } from "./dense";
 import { generate, prompted } from "./generate";
 import { plainNumber } from "./python";
-import { combination, Readout, type ReadSpec } from "./readout";
+import { answersOf, Readout, type ReadSpec } from "./readout";
 import { Recorder, recordedWhole } from "./record";
 import { Refused } from "./refusals";
 import { agrees, ANY, type Cell, type Truth } from "./truth/reference";
@@ -116,17 +116,6 @@ function generated({ decoder, readout, subspaces, maxSteps }: Task, given: numbe
 function labelled({ decoder, subspaces }: Task, given: number[]): { found: Iterator<Cell[]>; recorder: Recorder } {
   const { passed, recorder } = recordedWhole(decoder, given, subspaces);
   return { found: passed.map(({ logits }, i) => [decoder.vocabulary[given[i]!]!, ...answersOf(decoder, logits)]).values(), recorder };
-}
-
-/** The answer of each output: a label if its logits are exactly one-hot, else their combination; or a number. */
-function answersOf({ outputs }: Decoder, logits: Float64Array): Cell[] {
-  let start = 0;
-  return outputs.map(({ labels }) => {
-    const values = logits.subarray(start, (start += labels ? labels.length : 1));
-    if (!labels) return values[0]! + 0; // -0 is 0
-    const hot = labels.filter((_, k) => values[k]);
-    return hot.length === 1 && values.includes(1) ? hot[0]! : combination(labels, values);
-  });
 }
 
 /** The first cell of a row of the reference that the decoder's differs from. */

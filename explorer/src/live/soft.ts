@@ -5,11 +5,9 @@ import type { Decoder } from "./decoder";
 import { prompted } from "./generate";
 import { type Watch, wholeRun } from "./dense";
 import { plainNumber } from "./python";
-import { combination } from "./readout";
+import { answersOf } from "./readout";
 import { Refused } from "./refusals";
 
-/** A value this close to a whole number, or to a one-hot vector by coordinate, is read as such (Theorem 26). */
-const NEAR = 0.25;
 /** Powers of 2 that are tried, from the warmest down; so many right ones in a row, and so many halvings, are enough. */
 export const HIGHEST = 10;
 export const LOWEST = -10;
@@ -30,24 +28,9 @@ export function softened(decoder: Decoder, temperature: number): Decoder {
   return { ...decoder, layers };
 }
 
-/** The answers of each output at each position: a label, a number, or a vector that is neither, as text. */
-export function answersAt({ outputs }: Decoder, logits: Float64Array, soft: boolean): string[] {
-  let start = 0;
-  return outputs.map(({ labels }) => {
-    let values = Array.from(logits.subarray(start, (start += labels ? labels.length : 1)));
-    const whole = values.map(even);
-    if (soft && values.every((value, k) => Math.abs(value - whole[k]!) <= NEAR)) values = whole;
-    if (!labels) return plainNumber(values[0]! + 0);
-    const hot = labels.filter((_, k) => values[k]);
-    return hot.length === 1 && values.includes(1) ? hot[0]! : combination(labels, values);
-  });
-}
-
-/** The nearest whole number, the even one of two, as Python rounds. */
-function even(value: number): number {
-  const below = Math.floor(value);
-  const rest = value - below;
-  return rest < 0.5 || (rest === 0.5 && below % 2 === 0) ? below : below + 1;
+/** The answer of each output at a position as text: a label, a number, or a vector that is neither. */
+function answersAt(decoder: Decoder, logits: Float64Array): string[] {
+  return answersOf(decoder, logits).map((answer) => (typeof answer === "number" ? plainNumber(answer) : String(answer)));
 }
 
 /** A run of a whole input at a temperature. */
@@ -76,14 +59,15 @@ export class Softness {
     tokens: string[],
   ) {
     this.given = prompted(decoder, tokens);
-    this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits, false));
+    this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits));
   }
 
   at(temperature: number): SoftRun {
     const weights = this.decoder.layers.map(({ heads }) => heads.map((): (Float64Array | null)[] => []));
     const watch = (i: number): Watch => ({ stage() {}, head: (layer, head, look) => (weights[layer]![head]![i] = look && look.weights) });
-    const passed = wholeRun(softened(this.decoder, temperature), this.given, new Map(this.given.map((_, i) => [i, watch(i)])));
-    const answers = passed.map(({ logits }) => answersAt(this.decoder, logits, true));
+    const soft = softened(this.decoder, temperature);
+    const passed = wholeRun(soft, this.given, new Map(this.given.map((_, i) => [i, watch(i)])));
+    const answers = passed.map(({ logits }) => answersAt(soft, logits));
     let [right, flips]: [number, [number, number] | null] = [0, null];
     answers.forEach((row, i) =>
       row.forEach((answer, k) => {

@@ -1,6 +1,6 @@
 // A run in a worker of its own, which can be stopped: the same script as the page's, told what to do by a message.
 
-import { type About, aboutOf, decoderOf, type Decoder } from "./decoder";
+import { type About, aboutOf, decoderOf, type Decoder, isSoft } from "./decoder";
 import type { Buffers, Heading, Numbers, RunSpec } from "../data";
 import { documented, Shelf } from "./document";
 import { Refused } from "./refusals";
@@ -35,7 +35,7 @@ export function carriedOut({ runs, word, text, ends, maxSteps, gates, sequence }
     const { columns, subspaces, live, tape } = spec;
     const names = columns.map(({ name }: Heading) => name);
     const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence });
-    const search = live.claims && { right, about, claims: live.claims };
+    const search = live.claims && !isSoft(right) ? { right, about, claims: live.claims } : null;
     const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends, maxSteps, search }, (positions) => progress(done + positions));
     done += ran.rows.length;
     return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);

@@ -123,8 +123,9 @@ export class Program {
       label: `${layer + 1}.${head + 1}`,
       hue: this.number(layer, head) % 7,
       keys: this.word.map((_, at) => {
-        const weights = this.run.attention(steps[layer]!, head, this.position(at));
-        return this.word.flatMap((_, k) => (weights[this.position(k)]! > 0 ? [k] : []));
+        const { uniform, sight, sharers } = this.run.look(steps[layer]!, head, this.position(at));
+        const looked = (j: number) => (uniform ? sight[0] <= j && j < sight[1] : sharers.includes(j));
+        return this.word.flatMap((_, k) => (looked(this.position(k)) ? [k] : []));
       }),
     }));
   }

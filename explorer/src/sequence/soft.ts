@@ -24,10 +24,10 @@ export class SoftPanel {
   private found: SoftRun | null = null;
   private at = 0;
 
-  /** The panel of a run; null: its weights are not in the page, have loops, or no head that scores differ for. */
+  /** The panel of a run; null: its weights are not in the page, have loops or softmax of their own, or no head that scores differ for. */
   static of(run: Run, store: Store, buffers: Buffers): SoftPanel | null {
     const { decoder: spec, labels, loops, layers } = run.spec;
-    if (!labels || loops.length || spec.none !== undefined || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
+    if (!labels || loops.length || run.spec.softmax || spec.none !== undefined || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
     return new SoftPanel(run, store, () => decoderOf(spec, buffers));
   }
 

@@ -1,6 +1,6 @@
 // What the chosen layer does at a position of a run that answers everywhere, in a sentence or two: playing the layers tells the computation.
 
-import type { Run } from "../data";
+import { type Run, shares } from "../data";
 import { el } from "../dom";
 import { count, stepNamed, words } from "../words";
 
@@ -26,9 +26,11 @@ function looks(run: Run, step: number, i: number): Words {
   const l = run.layerOf(step);
   const { heads } = run.spec.layers[l]!;
   const told = heads.slice(0, MOST).flatMap((_, k) => {
-    const { uniform, count: shared, winner, sharers } = run.look(step, k, i);
+    const look = run.look(step, k, i);
+    const { uniform, count: shared, winner, sharers, weights } = look;
     const head = [k ? "; head " : "head ", code(`${l + 1}.${k + 1}`)];
     if (uniform && shared > 1) return [...head, " takes the mean of ", count(shared, "position")];
+    if (weights && shared > 1) return [...head, " gives most of its weight to positions ", code(shares(look, MOST))];
     if (shared > 1) return [...head, ` attends to ${count(shared, "position")} equally: `, code(sharers.slice(0, MOST).join(", ") + (shared > MOST ? ", …" : ""))];
     return [...head, " attends to position ", code(winner), ", the token ", code(run.rows.fed(winner))];
   });
@@ -37,7 +39,7 @@ function looks(run: Run, step: number, i: number): Words {
 
 /** The values that a step changes at a position; of a program its own variables first, whose names have no space. */
 function written(run: Run, step: number, i: number): Words {
-  const changed = run.spec.subspaces.flatMap((subspace, n) => (subspace.name !== "1" && run.changed(n, step, i) ? [[subspace.name, words(subspace, run.value(n, 2 * step + 2, i), i)] as const] : []));
+  const changed = run.spec.subspaces.flatMap((subspace, n) => (subspace.name !== "1" && run.changed(n, step, i) ? [[subspace.name, words(run, subspace, run.value(n, 2 * step + 2, i), i)] as const] : []));
   const plain = changed.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
   const told = plain.slice(0, MOST).flatMap(([name, value], n) => [n ? ", " : "", el("span", {}, name), " = ", code(value)]);
   const more = changed.length - Math.min(MOST, plain.length);

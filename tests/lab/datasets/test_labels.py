@@ -109,6 +109,14 @@ def test_every_shipped_program_stands_for_a_spec_that_can_be_sent_to_a_worker() 
         assert sum(part.runs for part in pickle.loads(pickle.dumps(job)).work) == piece.runs
 
 
+def test_random_words_with_a_first_token_have_it_there_and_nowhere_else(tmp_path: Path) -> None:
+    [piece] = spec_of("program: histogram\ninputs: {random: {count: 40, length: 1 to 4, first: §}}\n").pieces()
+    assert sorted(piece.words) == sorted("§" + "".join(w) for n in range(4) for w in all_words("abc", n))
+    text = "program: halves.rasp\ninputs: {random: {count: 3, length: 2, first: '[\"cd\"]'}}\n"
+    [piece] = halves(tmp_path, text).pieces()
+    assert sorted(piece.words) == ['["cd", "a"]', '["cd", "b"]', '["cd", 0]']
+
+
 # ── what is refused ─────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("text", "complaint"),
@@ -119,6 +127,14 @@ def test_every_shipped_program_stands_for_a_spec_that_can_be_sent_to_a_worker() 
         ("program: sort\ninputs: {up to: 30}\n", "these are more than 10,000,000 inputs for sort: ask for fewer"),
         ("program: sort\ninputs: {random: {count: 1, length: 0 to 2}}\n", "has at least one token: start the lengths at 1"),
         ("program: sort\ninputs: {random: {count: 99, length: 1}}\n", "99 different inputs are requested, but sort has"),
+        (
+            "program: sort\ninputs: {random: {count: 9, length: 1 to 3, first: ab}}\n",
+            "'ab' is no token of sort: let words begin with one of a, b, c",
+        ),
+        (
+            "program: histogram\ninputs: {random: {count: 5, length: 1 to 2, first: §}}\n",
+            "5 different inputs are requested, but histogram has 4 of that length",
+        ),
         (
             "program: sort\ninputs: [a]\nsupervision: answer\n",
             "unknown key 'supervision' in a spec of a RASP program: use the keys name,",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tm2tfr.lab.training.comparison import (  # noqa: E402
     comparison_report,
     plot_comparison,
 )
+from tm2tfr.lab.training.compiled import build  # noqa: E402
 from tm2tfr.lab.training.record import ModelOptions, TrainingOptions  # noqa: E402
 from tm2tfr.lab.training.targets import circuit_targets, equivalents  # noqa: E402
 from tm2tfr.sources.circuit.arithmetic import binary_adder  # noqa: E402
@@ -55,6 +57,7 @@ def test_the_compiled_attention_is_all_on_the_operands(run: Any) -> None:
     all_rows = found.heads[0].overall
     assert (found.inputs, all_rows.rows, all_rows.top) == (7, 16, 1.0)
     assert [round(each, 3) for each in (all_rows.operands, all_rows.equivalent, all_rows.distance)] == [1, 1, 0]
+    assert (all_rows.operands, all_rows.untrained_operands) == (all_rows.compiled_operands, None)
     assert [kind.kind for kind in found.heads[0].kinds] == ["d (XOR)", "f (AND)", "c (XOR)", "g (AND)", "e (XOR)"]
     assert (found.rows[found.first], found.columns[0]) == ("d1", "a1")
 
@@ -66,7 +69,45 @@ def test_uniform_attention_is_the_base_line(run: Any) -> None:
         assert each.operands == pytest.approx(each.uniform_operands)
         assert each.equivalent == pytest.approx(each.uniform_equivalent)
         assert each.distance == pytest.approx(each.uniform_distance)
+    gates = [(5 + n, 2 - (n == 6)) for n in range(16)]  # position, operands: c1 = XOR(a1, a1), the seventh gate, has one
+    assert found.overall.operands == pytest.approx(np.mean([number / (at + 1) for at, number in gates]))
     assert found.kinds[0].operands == pytest.approx(np.mean([2 / 6, 2 / 7, 2 / 8]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_attention_to_other_tokens_resembles_less(run: Any, seed: int) -> None:
+    """Of the compiled attention with the tokens in another order little is left on the operands."""
+    compiled = circuit_targets(binary_adder(bits=3, order="paper-2")).compiled
+    order = np.random.default_rng(seed).permutation(21)
+    found = measured(run, compiled[:, order]).heads[0].overall
+    assert found.operands < 0.3 < found.compiled_operands
+    assert found.distance > 0.7
+
+
+def test_the_model_before_training_is_a_base_line(tmp_path: Path) -> None:
+    tm2tfr.train("binary-adder", tmp_path / "run", bits=3, **SHORT)
+    examples = tm2tfr.training_examples("binary-adder", bits=3)
+    found = tm2tfr.compare(tmp_path / "run").heads[0]
+    before = build(SHORT["model"], examples).attention(torch.tensor(examples.test.fed[:100]))[0]
+    run = tm2tfr.lab.training.record.load_run(tmp_path / "run")
+    mean = before.mean(dim=0).detach().numpy()
+    alone = compared_attention(run, examples, model=Looks(*mean)).heads[0]
+    for each, own in zip((*found.kinds, found.overall), (*alone.kinds, alone.overall), strict=True):
+        assert each.untrained_operands == pytest.approx(own.operands)
+        assert each.untrained_operands != pytest.approx(each.operands, rel=1e-6)
+
+
+def test_a_pretrained_body_is_a_base_line_as_long_as_it_is_there(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'tm2tfr[hf]'")
+    shape = {"n_layer": 1, "n_head": 1, "n_embd": 16, "n_positions": 40, "vocab_size": 5}
+    transformers.GPT2LMHeadModel(transformers.GPT2Config(**shape)).save_pretrained(tmp_path / "tiny")
+    model = ModelOptions(kind=str(tmp_path / "tiny"))
+    tm2tfr.train("binary-adder", tmp_path / "run", bits=3, model=model, options=SHORT["options"])
+    assert 0 < (tm2tfr.compare(tmp_path / "run").heads[0].overall.untrained_operands or 0) < 1
+    shutil.rmtree(tmp_path / "tiny")
+    found = tm2tfr.compare(tmp_path / "run")
+    assert found.heads[0].overall.untrained_operands is None
+    assert comparison_report(found).splitlines()[9].split()[3:5] == ["1.000", "-"]
 
 
 def test_the_head_that_is_nearest_comes_first(run: Any) -> None:

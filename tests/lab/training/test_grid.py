@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +36,8 @@ def test_every_combination_is_a_run() -> None:
     numbers = read_grid("data: x\nlr: [1e-3, 0.003]\nweight decay: 0\ntest examples: [1]\n", file="g.yaml")
     assert [run.options.lr for run in numbers.runs] == [0.001, 0.003]
     assert pickle.loads(pickle.dumps(grid)) == grid, "workers get it in this form"
+    where = read_grid("data: x\ndevice: [cpu, cuda]\nthreads: 2\n", file="g.yaml")
+    assert [(run.options.device, run.options.threads) for run in where.runs] == [("cpu", 2), ("cuda", 2)]
 
 
 def test_specs_are_looked_for_beside_the_grid(tmp_path: Path) -> None:
@@ -99,3 +107,73 @@ def test_runs_are_those_that_are_trained_alone(tmp_path: Path) -> None:
     titles = "regime seed exact match base rate every scored token loss steps CPU s"
     assert lines[0].split() == titles.split()
     assert [line.split()[:2] for line in lines[1:]] == [[r, s] for r in ("weak", "strong") for s in "01"]
+
+
+KILLED = """
+import os, signal, sys
+import tm2tfr
+from tm2tfr.lab.training import loop
+
+saved, times = loop._saved, iter(range(3))
+
+def killed(run, state):
+    saved(run, state)
+    if next(times) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+loop._saved = killed
+tm2tfr.train_grid(sys.argv[1], sys.argv[2], workers=1)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_grid_goes_on_inside_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second checkpoint of the second of four runs is the last that its process does."""
+    loop: Any = pytest.importorskip("tm2tfr.lab.training.loop", reason="PyTorch is not installed", exc_type=ImportError)
+    grid, folder = tmp_path / "g.yaml", tmp_path / "killed"
+    grid.write_text(f"{GRID}evaluate every: 8\ndropout: 0.1\n", encoding="utf-8")
+    whole = tm2tfr.train_grid(grid, tmp_path / "whole", workers=1)
+    code = subprocess.run([sys.executable, "-c", KILLED, str(grid), str(folder)], check=False).returncode
+    assert code == -signal.SIGKILL
+    assert sorted(path.parent.name for path in folder.glob("*/checkpoint.safetensors")) == ["regime-weak_seed-1"]
+    stepped, steps = loop._stepped, list[int]()
+
+    def counted(state: Any, *batch: Any) -> float:
+        steps.append(state.step)
+        loss: float = stepped(state, *batch)
+        return loss
+
+    monkeypatch.setattr(loop, "_stepped", counted)
+    found = tm2tfr.train_grid(grid, folder, workers=1, resume=True)
+    assert steps == [*range(8, 20), *range(20), *range(20)], "the first run and 8 steps of the second were kept"
+    assert [run.same() for run in found.runs] == [run.same() for run in whole.runs]
+    assert not list(folder.glob("*/checkpoint.safetensors"))
+
+
+ORPHANED = """
+import sys, tm2tfr
+if __name__ == "__main__":
+    tm2tfr.train_grid(sys.argv[1], sys.argv[2], workers=2)
+"""
+
+
+@pytest.mark.slow
+def test_workers_end_with_the_process_that_was_killed(tmp_path: Path) -> None:
+    """They would go on for hours, in folders that are another process's once the grid is resumed."""
+    pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
+    (tmp_path / "g.yaml").write_text(f"{GRID.replace('20', '1000000')}lr: 0\n", encoding="utf-8")
+    (tmp_path / "made.py").write_text(ORPHANED, encoding="utf-8")
+    line = [sys.executable, str(tmp_path / "made.py"), str(tmp_path / "g.yaml"), str(tmp_path / "runs")]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as process:
+        waited(lambda: len(list((tmp_path / "runs").glob("*/run.json"))) == 2)
+        process.kill()
+        process.communicate(timeout=120)  # the end of this pipe is the end of all that have inherited it
+
+
+def waited(asked: Callable[[], object], seconds: float = 120) -> object:
+    """Ask until the answer is true."""
+    end = time.monotonic() + seconds
+    while not (answer := asked()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return answer

@@ -114,7 +114,9 @@ def test_the_weights_that_are_kept_are_the_trained_ones(tmp_path: Path) -> None:
     run = small(tmp_path / "run")
     model = trained_model(load_run(tmp_path / "run"))
     found = adder_examples(bits=2)
-    assert exact_matches(model, found) == (run.exact_match, run.every_token) == run.evaluations[-1][1:]
+    assert exact_matches(model, found) == (run.exact_match, run.every_token, run.token_accuracy)
+    assert run.evaluations[-1][1:] == (run.exact_match, run.every_token)
+    assert load_run(tmp_path / "run").token_accuracy == run.token_accuracy
     assert (run.base_rate, load_run(tmp_path / "run").base_rate) == (found.base_rate, found.base_rate)
     assert run.parameters == sum(each.numel() for each in model.parameters())
     assert run.trained == run.parameters - found.longest * 16, "sines and cosines are not trained"

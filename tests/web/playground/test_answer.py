@@ -89,7 +89,7 @@ def test_circuits_are_read_in_every_format_that_is_text(format: str) -> None:
     assert (found["kind"], found["format"], found["diagnostics"]) == ("circuit", format, [])
     assert found["page"]["data"]["runs"][0]["result"].startswith("sum = 0, carry = 1")
     assert found["graph"].startswith("digraph ")
-    assert found["options"] == ["variant", "basis", "epsilon"]
+    assert found["options"] == ["variant", "basis", "epsilon", "epsilon_star"]
 
 
 @pytest.mark.parametrize(

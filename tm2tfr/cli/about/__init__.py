@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tm2tfr.base.choices import TURING
 from tm2tfr.base.errors import counted, shortened, spaced, visible
+from tm2tfr.contract.source import probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,13 +66,33 @@ def verdict(trace: Trace, subject: Subject) -> str:
         soft += f"{', temperature' if isinstance(trace.temperature, str) else ' at temperature'} {trace.temperature}"
     lines.append(f"engine: {trace.engine}, {trace.dtype}, {counted(trace.tokens, 'position')}{soft}")
     lines += [f"scanned: {line}" for line in trace.scanned]
+    lines += probable(trace)
     if trace.result is None:
         lines.append(f"check: none, since no {trace.noun} to compare with is stored with these weights")
     elif trace.divergence is None:
         lines.append(f"check: {counted(trace.compared, 'cell')} compared with the {trace.reference}, all agree")
+    elif trace.by_chance:
+        lines.append(f"check: none of a sampled run; {counted(trace.compared, 'cell')} compared up to where it departs")
     else:
         lines.append(f"check: FAILED after {counted(trace.compared, 'cell')}: {trace.divergence}")
     return "\n".join(lines)
+
+
+def probable(trace: Trace) -> Iterator[str]:
+    """Yield how the output layer was read, and the probabilities of whole runs; nothing if they were not asked for."""
+    if trace.sampling is None:
+        return
+    drawn = "" if trace.sampling.seed is None else f"; tokens drawn with seed {trace.sampling.seed}"
+    yield f"output layer: softmax at temperature {trace.sampling.temperature:g}{drawn}"
+    gap = trace.divergence
+    if trace.by_chance and gap is not None:
+        yield f"departs by chance from the {trace.reference} at position {gap.position:,}: {gap.found} for {gap.expected}"
+    known = {"this run": trace.likelihood} if gap is not None or trace.result is None else {}
+    for whose, each in {**known, f"the {trace.reference}'s run": trace.right}.items():
+        if each is not None and each.tokens:
+            least = f"the least {probability(each.least)} at position {each.position:,}"
+            many = counted(each.tokens, "token")
+            yield f"probability of {whose}: {probability(each.probability)}, the product of {many}, {least}"
 
 
 def input_line(trace: Trace) -> str:

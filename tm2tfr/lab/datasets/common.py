@@ -225,7 +225,8 @@ class CommonReader:
         count, seed = self.count_and_seed(section)
         if (lengths := self.lengths(section)) is None:
             return None
-        source = Random(count, *lengths, f"inputs {place}, seed {seed}")
+        first = section.text("first", "") if "first" in self.random_keys else ""
+        source = Random(count, *lengths, f"inputs {place}, seed {seed}", first)
         self.sources[source] = section.node
         return source
 
@@ -245,7 +246,8 @@ class CommonReader:
     def check_numbers(self, name: str, letters: int, inputs: Inputs, *, least: int = 0) -> None:
         """Report requests for more words than exist or fit in memory, or for words with fewer than `least` tokens."""
         for source in inputs.random:
-            most = number_of(letters, source.shortest, source.longest)
+            given = int(bool(source.first))
+            most = number_of(letters - given, max(0, source.shortest - given), source.longest - given)
             if source.shortest < least:
                 self.reading.error(self.sources[source], "an input has at least one token", "start the lengths at 1")
             elif source.count > most:

@@ -274,6 +274,8 @@ def _is_of_automata(name: str, folder: Path | None) -> bool:
 
 @dataclass
 class _LabelReader(CommonReader):
+    random_keys: ClassVar[tuple[str, ...]] = (*CommonReader.random_keys, "first")
+
     def of(self, labeller: AnyLabelSource, key: str, text: str, name: str) -> LabelSpec:
         """Return the spec of the whole document."""
         for each, example in ((key, labeller.example), ("inputs", "{up to: 5}")):
@@ -309,6 +311,13 @@ class _LabelReader(CommonReader):
             return None
         return found
 
+    def is_token(self, labeller: AnyLabelSource, program: Any, text: str) -> bool:
+        """Return whether a text is one token of the program's alphabet."""
+        try:
+            return len(labeller.word_of(program, text)) == 1
+        except InputError:
+            return False
+
     def check_inputs(
         self, labeller: AnyLabelSource, program: Any, inputs: Inputs, lengths: tuple[tuple[str, int, int], ...]
     ) -> None:
@@ -323,6 +332,11 @@ class _LabelReader(CommonReader):
                 continue
             if lengths and length not in there:
                 self.reading.error(node, f"no split has words of {length} tokens", "add them to the lengths of a split")
+        for source in inputs.random:
+            if source.first and not self.is_token(labeller, program, source.first):
+                known = ", ".join(map(labeller.shown, program.alphabet))
+                what = f"{source.first!r} is no token of {visible(program.name)}"
+                self.reading.error(self.sources[source], what, f"let words begin with one of {known}")
         self.check_numbers(program.name, len(program.alphabet), inputs, least=1)
         drawn = {n for source in inputs.random for n in range(max(1, source.shortest), source.longest + 1)}
         if lengths and (lost := sorted((drawn | set(range(1, inputs.up_to + 1))) - there)):

@@ -36,12 +36,16 @@ class Random:
     """`count` different random words with lengths from `shortest` to `longest`, all lengths being equally likely.
 
     Where all inputs have one length, they have that, and all are equally likely.
+
+    Args:
+        first: the token that every word begins with, and that occurs nowhere else in it; empty: any token.
     """
 
     count: int
     shortest: int
     longest: int
     seed: str
+    first: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,12 +77,18 @@ class Inputs:
             InputError: if a listed word is not one of its inputs.
         """
         if (length := space.length) is None:
-            words = replace(self, words=()).over(space.letters)
+            words = replace(self, words=(), random=tuple(self._lettered(space))).over(space.letters)
             drawn: Iterable[str] = (word for word in words if len(word) >= space.shortest)
         else:
             every = map("".join, product(space.letters, repeat=length)) if length <= self.up_to else ()
             drawn = chain(every, *(_drawn_bits(source, length) for source in self.random))
         return tuple(dict.fromkeys([*map(space.read, self.words), *map(space.written, drawn)]))
+
+    def _lettered(self, space: InputSpace) -> Iterator[Random]:
+        """Yield the sources of random words with their first token as the letter that stands for it."""
+        letters = {space.written(letter): letter for letter in space.letters} if any(r.first for r in self.random) else {}
+        for source in self.random:
+            yield replace(source, first=letters[space.read(source.first)]) if source.first else source
 
     def _each(self, alphabet: Sequence[str]) -> Iterator[str]:
         yield from self.words
@@ -91,11 +101,12 @@ class Inputs:
 def _drawn(source: Random, alphabet: Sequence[str]) -> Iterator[str]:
     """Yield different words; the reader has checked that there are enough."""
     chance, found = random.Random(f"{source.seed} over {''.join(alphabet)}"), set[str]()
-    left = {n: number_of(len(alphabet), n, n) for n in range(source.shortest, source.longest + 1)}
+    letters, given = [letter for letter in alphabet if letter != source.first], len(source.first)
+    left = {n: number_of(len(letters), n - given, n - given) for n in range(source.shortest, source.longest + 1)}
     lengths = [n for n, number in left.items() if number]
     while len(found) < source.count:
         length = chance.choice(lengths)
-        word = "".join(chance.choices(alphabet, k=length))
+        word = source.first + "".join(chance.choices(letters, k=length - given))
         if word in found:
             continue
         found.add(word)

@@ -218,6 +218,9 @@ def disguised(
         raise DisguiseError(f"{what}: disguise the weights that they were made from")
     if grade not in GRADES:
         raise DisguiseError(f"there is no grade {grade!r}: use 1, 2 or 3")
+    if decoder.unique:
+        what = "weights with leftmost or rightmost attention are not disguised: a decoy would have to break ties as well"
+        raise DisguiseError(f"{what}: disguise weights with average-hard attention")
     if decoder.normed and grade > 1:
         what = "these weights have layer norms, which take the mean and the variance of the coordinates"
         raise DisguiseError(f"{what}, and another basis has others: use --grade 1, which permutes them")

@@ -17,6 +17,7 @@ from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
+from tm2tfr.transformer.provenance import Provenance, covered, is_softened, temperature, words_for_temperature
 from tm2tfr.transformer.soft import (
     any_length,
     bounded,
@@ -51,6 +52,18 @@ def softened_by(decoder: Decoder, temperature: float | Temperature, n: int) -> D
     if temperature in (LOCAL, NO_TEMPERATURE):
         return locally_softened(decoder, None if temperature == NO_TEMPERATURE or any_length(decoder) else n)
     return softened(decoder, one_temperature(decoder, temperature, n))
+
+
+def softened_as(decoder: Decoder, said: Provenance) -> Decoder:
+    """Return `decoder` with the softmax that a provenance states, `decoder` itself if it states none.
+
+    Raises:
+        CompileError: see `softened_by`.
+    """
+    if not is_softened(said):
+        return decoder
+    word, number = (words_for_temperature(said) or "").partition(",")[0], temperature(said)
+    return softened_by(decoder, parsed_word(word if number is None else number), covered(said) or 1)
 
 
 def one_temperature(decoder: Decoder, temperature: float | Temperature, n: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """
     told = {"run": checkpoint.run.as_dict(), "sums": list(checkpoint.sums), "since": list(checkpoint.since)}
     record = json.dumps(told)
-    data = save(checkpoint.tensors, metadata={_RECORD: record, _DIGEST: _digest(checkpoint.tensors, record)})
+    data = save(checkpoint.tensors, metadata={_RECORD: record, _DIGEST: digest_of(checkpoint.tensors, record)})
     write_bytes(folder / CHECKPOINT, data)
 
 
@@ -95,7 +95,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     try:
         data = file.read_bytes()
         tensors, about = load(data), _metadata(data)
-        if about[_DIGEST] != _digest(tensors, about[_RECORD]):
+        if about[_DIGEST] != digest_of(tensors, about[_RECORD]):
             raise TrainingError(f"{file}: this checkpoint is damaged: train again in another folder")
         found = json.loads(about[_RECORD])
         return Checkpoint(run_of(found["run"], folder), tensors, found["sums"], found["since"])
@@ -145,7 +145,8 @@ def _own(each: Tensor) -> Tensor:
     return each.detach().cpu().contiguous().clone()
 
 
-def _digest(tensors: dict[str, Tensor], record: str) -> str:
+def digest_of(tensors: Mapping[str, Tensor], record: str) -> str:
+    """Return the SHA-256 of a text and of tensors: names, shapes and entries, in the order of their names."""
     found = hashlib.sha256(record.encode())
     for name, each in sorted(tensors.items()):
         found.update(f"\n{name} {tuple(each.shape)}\n".encode())

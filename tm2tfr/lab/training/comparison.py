@@ -1,8 +1,8 @@
 """Learned attention beside compiled, in numbers: mass on the operands, on equivalent positions, and the distance.
 
-*Mass* is the part of a row's attention, from 0 to 1, that is on some positions; uniform attention, the same on all
-positions in sight, is the base line. The *distance* of two rows is their total variation distance, half the sum of the
-absolute differences: 0 if they are equal, 1 if they share nothing.
+*Mass* is the part of a row's attention, from 0 to 1, that is on some positions. It has two base lines: uniform attention,
+the same on all positions in sight, and the model before training. The *distance* of two rows is their total variation
+distance, half the sum of the absolute differences: 0 if they are equal, 1 if they share nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,8 +19,7 @@ from torch import Tensor, nn
 
 from tm2tfr.base.errors import OutputError, TrainingError, visible
 from tm2tfr.base.text.shown import aligned
-from tm2tfr.lab.softness.report import drawn
-from tm2tfr.lab.training.compiled import trained_model
+from tm2tfr.lab.training.compiled import trained_model, untrained_model
 from tm2tfr.lab.training.examples import Examples
 from tm2tfr.lab.training.record import TrainingRun
 from tm2tfr.lab.training.targets import (
@@ -30,10 +29,7 @@ from tm2tfr.lab.training.targets import (
     circuit_targets,
     other_targets,
 )
-from tm2tfr.tables.scores import named, plain
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from tm2tfr.tables.scores import AttentionMap, attention_figures, saved
 
 INPUTS = 100
 """Attention is averaged over this many unseen inputs, as in the paper's Figure 2."""
@@ -46,7 +42,10 @@ class Masses:
     Args:
         kind: the gates, or the compiled head, that the rows are of.
         rows: their number.
-        operands: the mass on the positions that the compiled head attends to; `uniform_operands`: of uniform attention.
+        operands: the mass on the positions that the compiled head attends to, how far the learned attention resembles
+            that of the compiled head; `compiled_operands`: of the compiled head itself, 1 but for what softmax gives to
+            other positions; `untrained_operands`: of the model before training, None if it cannot be made again;
+            `uniform_operands`: of uniform attention.
         equivalent: the mass on those and on positions from which the same can be computed; None where not defined.
         distance: the total variation distance from the compiled attention; `uniform_distance`: of uniform attention.
         top: the share of rows in which exactly those positions have the largest weights.
@@ -55,6 +54,8 @@ class Masses:
     kind: str
     rows: int
     operands: float
+    compiled_operands: float
+    untrained_operands: float | None
     uniform_operands: float
     equivalent: float | None
     uniform_equivalent: float | None
@@ -128,7 +129,12 @@ class AttentionComparison:
 
 
 def compared_attention(
-    run: TrainingRun, examples: Examples, *, inputs: int = INPUTS, model: nn.Module | None = None
+    run: TrainingRun,
+    examples: Examples,
+    *,
+    inputs: int = INPUTS,
+    model: nn.Module | None = None,
+    untrained: nn.Module | None = None,
 ) -> AttentionComparison:
     """Return the attention of a run's model on unseen inputs beside that of compiled weights.
 
@@ -136,6 +142,7 @@ def compared_attention(
         examples: those of the run.
         inputs: at most this many of its unseen inputs are looked at.
         model: another model than that of `tm2tfr.train`, with its ``attention``, see `Transformer`.
+        untrained: likewise, the model before training.
 
     Raises:
         TrainingError: if the run is unfinished, there is nothing to compare it with, or its data are others now.
@@ -143,19 +150,22 @@ def compared_attention(
     if examples.digest != run.data["sha256"]:
         what = "what it was trained on is made differently now"
         raise TrainingError(f"{run.data['name']}: {what}: train it again")
-    found = trained_model(run) if model is None else model
+    found, untrained = (trained_model(run), untrained_model(run, examples)) if model is None else (model, untrained)
     if not hasattr(found, "attention"):
         raise TrainingError(f"{run.data['name']}: this model does not tell its attention: give it a method 'attention'")
     circuit = circuit_of(run)
     if circuit is None:
-        return _per_input(run, examples, found, inputs)
+        return _per_input(run, examples, found, untrained, inputs)
     right = circuit_targets(circuit)
     some = examples.test.some(slice(0, inputs))
     if some.longest != len(right.rows):
         raise TrainingError(f"{run.data['name']}: its sequences are not those of its circuit: train it again")
     means = [each.mean(axis=0) for each in _attention(found, some.fed)]  # (heads, L, L) for each layer
+    before = None if untrained is None else [each.mean(axis=0) for each in _attention(untrained, some.fed)]
     heads = _best_first(
-        _compared(layer, head, [(each[head], right.targets)], right.compiled)
+        _compared(
+            layer, head, [_Seen(each[head], right.targets, None if before is None else before[layer][head])], right.compiled
+        )
         for layer, each in enumerate(means)
         for head in range(len(each))
     )
@@ -174,21 +184,34 @@ def compared_attention(
     )
 
 
-def _per_input(run: TrainingRun, examples: Examples, model: nn.Module, inputs: int) -> AttentionComparison:
+class _Seen(NamedTuple):
+    """The attention of a head on one input, or its mean over several: (L, L); its targets; and the same before training."""
+
+    learned: AttentionWeights
+    targets: Sequence[AttentionTarget]
+    untrained: AttentionWeights | None
+
+
+def _per_input(
+    run: TrainingRun, examples: Examples, model: nn.Module, untrained: nn.Module | None, inputs: int
+) -> AttentionComparison:
     """Return the comparison where each input has targets of its own."""
     test, sought = examples.test, dict[tuple[str, ...], tuple[int, int]]()
     for number in range(len(test)):
         tokens = tuple(examples.vocabulary[n] for n in test.fed[number] if n != test.pad)
         sought.setdefault(tokens, (number, 0 if examples.labels else int(test.prompt[number]) - 1))
-    measured: dict[tuple[int, int], list[tuple[AttentionWeights, Sequence[AttentionTarget]]]] = {}
+    measured: dict[tuple[int, int], list[_Seen]] = {}
     seen = 0
     for number, targets in other_targets(run, sought, inputs):
         length = int(np.sum(test.fed[number] != test.pad))
         seen += 1
-        for layer, each in enumerate(_attention(model, test.fed[number : number + 1, :length])):
+        fed = test.fed[number : number + 1, :length]
+        before = None if untrained is None else _attention(untrained, fed)
+        for layer, each in enumerate(_attention(model, fed)):
             for head in range(each.shape[1]):
-                measured.setdefault((layer, head), []).append((each[0, head], targets))
-    if not any(targets for some in measured.values() for _, targets in some):
+                seen_here = _Seen(each[0, head], targets, before and before[layer][0, head])
+                measured.setdefault((layer, head), []).append(seen_here)
+    if not any(each.targets for some in measured.values() for each in some):
         what = "all heads of the compiled weights attend to every position"
         raise TrainingError(f"{run.data['name']}: {what}: there is nothing to compare")
     heads = _best_first(_compared(*place, some, None) for place, some in measured.items())
@@ -210,39 +233,34 @@ def _best_first(heads: Iterable[ComparedHead]) -> tuple[ComparedHead, ...]:
     return tuple(sorted(heads, key=lambda each: -each.overall.operands))
 
 
-def _compared(
-    layer: int,
-    head: int,
-    some: Sequence[tuple[AttentionWeights, Sequence[AttentionTarget]]],
-    compiled: AttentionWeights | None,
-) -> ComparedHead:
-    """Return what is measured of a head, counted from 0, on some inputs: (L, L) each, with its targets."""
-    rows: list[tuple[str, Mapping[str, float]]] = [
-        (target.kind, _row(weights[target.row], target, None if compiled is None else compiled[target.row]))
-        for weights, targets in some
-        for target in targets
-    ]
+def _compared(layer: int, head: int, some: Sequence[_Seen], compiled: AttentionWeights | None) -> ComparedHead:
+    """Return what is measured of a head, counted from 0, on some inputs."""
+    rows = [(target.kind, _row(each, target, compiled)) for each in some for target in each.targets]
     kinds = list(dict.fromkeys(kind for kind, _ in rows))
     by_kind = [_mean(kind, [row for own, row in rows if own == kind]) for kind in kinds]
     return ComparedHead(layer=layer, head=head, kinds=tuple(by_kind), overall=_mean("all", [row for _, row in rows]))
 
 
-def _row(learned: AttentionWeights, target: AttentionTarget, compiled: AttentionWeights | None) -> Mapping[str, float]:
-    """Return what is measured of a row; learned: (L,)."""
+def _row(seen: _Seen, target: AttentionTarget, right: AttentionWeights | None) -> Mapping[str, float]:
+    """Return what is measured of a row; right: (L, L) the compiled attention, None: equal shares of the targets."""
+    learned = seen.learned[target.row]
     attended, sight = list(target.attended), learned > 0
     sight[: target.row + 1] = True
     uniform = sight / sight.sum()
-    if compiled is None:
-        compiled = np.zeros(len(learned))
-        compiled[attended] = 1 / len(attended)
+    compiled = np.zeros(len(learned))
+    compiled[attended] = 1 / len(attended)
+    compiled = compiled if right is None else right[target.row]
     best = set(np.argsort(-learned, kind="stable")[: len(attended)].tolist())
     found = {
         "operands": float(learned[attended].sum()),
+        "compiled_operands": float(compiled[attended].sum()),
         "uniform_operands": float(uniform[attended].sum()),
         "distance": float(np.abs(learned - compiled).sum() / 2),
         "uniform_distance": float(np.abs(uniform - compiled).sum() / 2),
         "top": float(best == set(attended)),
     }
+    if seen.untrained is not None:
+        found["untrained_operands"] = float(seen.untrained[target.row, attended].sum())
     if target.equivalent is not None:
         same = list(target.equivalent)
         found |= {"equivalent": float(learned[same].sum()), "uniform_equivalent": float(uniform[same].sum())}
@@ -253,13 +271,12 @@ def _mean(kind: str, rows: Sequence[Mapping[str, float]]) -> Masses:
     names = [each.name for each in fields(Masses) if each.name not in ("kind", "rows")]
     found = {name: [row[name] for row in rows if name in row] for name in names}
     means = {name: float(np.mean(some)) if len(some) == len(rows) else None for name, some in found.items()}
-    return Masses(kind=kind, rows=len(rows), **means)  # type: ignore[arg-type]  # only those of equivalent positions are None
+    return Masses(kind=kind, rows=len(rows), **means)  # type: ignore[arg-type]  # only those that may be None are
 
 
 # ── A comparison in words, and as a picture: the paper's Figure 2.
-_TITLES = ["rows", "number", "operands", "uniform", "equivalent", "uniform", "distance", "uniform", "top"]
-_INCHES = 0.17
-"""The size of a field of the picture."""
+_TITLES = ["rows", "number", "operands", "compiled", "untrained", "uniform"]
+_TITLES += ["equivalent", "uniform", "distance", "uniform", "top"]
 
 
 def comparison_report(found: AttentionComparison) -> str:
@@ -272,9 +289,10 @@ def comparison_report(found: AttentionComparison) -> str:
     for each in others:
         lines.append(f"{each.name}: {each.overall.operands:.3f} on the operands.")
     lines += [
-        "operands: the part of the attention on what the compiled head attends to; equivalent: on the gate's ancestors, up",
-        "to three steps back, and on gates computed from those alone; distance: total variation from compiled attention;",
-        "uniform: the same for uniform attention; top: rows whose largest weights are exactly on the operands.",
+        "operands: the part of the attention on what the compiled head attends to, and the same for compiled attention,",
+        "for the model before training and for uniform attention; equivalent: on the gate's ancestors, up to three steps",
+        "back, and on gates computed from those alone; distance: total variation from compiled attention; top: rows whose",
+        "largest weights are exactly on the operands.",
         "L0H0 is the first head of the first layer of the learned model.",
     ]
     if best.overall.equivalent is None:
@@ -306,21 +324,18 @@ def plot_comparison(found: AttentionComparison, path: str | Path) -> None:
     if found.learned is None or found.compiled is None:
         what = "there is no mean attention of inputs of different lengths"
         raise OutputError(f"{path}: {what}: only runs on circuits are drawn, use the numbers")
-    pictures = {f"compiled ({found.variant})": found.compiled, "learned": found.learned}
-    names, size = found.rows[found.first :], max(5.0, _INCHES * len(found.columns))
-    letters = min(9.0, 0.6 * 72 * size / len(found.columns))
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots(1, 2)
-        for (title, weights), panel in zip(pictures.items(), axes, strict=True):
-            shades = panel.imshow(weights[found.first :], cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
-            named(panel.xaxis, found.columns, size=letters, field=size / len(found.columns))
-            named(panel.yaxis, names, size=letters)
-            panel.set(xlabel="attended to", ylabel="predicted", title=title)
-        figure.colorbar(shades, ax=axes, shrink=0.6, label="weight")
-        best = found.heads[0].overall
-        same = "" if best.equivalent is None else f", {best.equivalent:.2f} on equivalent positions"
-        figure.suptitle(plain(f"{found.name}: {best.operands:.2f} of the learned attention on the operands{same}"))
-
-    height = max(4.0, _INCHES * len(names)) + 1.6
-    drawn(path, draw, size=(2 * size + 2.0, height))
+    named = {f"compiled ({found.variant})": found.compiled, "learned": found.learned}
+    maps = [
+        AttentionMap(
+            title=title,
+            weights=weights[found.first :],
+            rows=found.rows[found.first :],
+            columns=found.columns,
+            first=found.first,
+        )
+        for title, weights in named.items()
+    ]
+    best = found.heads[0].overall
+    same = "" if best.equivalent is None else f", {best.equivalent:.2f} on equivalent positions"
+    title = f"{found.name}: {best.operands:.2f} of the learned attention on the operands{same}"
+    saved(Path(path), lambda where: attention_figures(maps, where, title), title)

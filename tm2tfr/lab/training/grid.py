@@ -6,10 +6,13 @@ For example ``{data: binary-adder, bits: [3, 4], regime: [weak, strong], seed: [
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import product
+from multiprocessing import parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,7 +25,7 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line.folder import folder_named, production
 from tm2tfr.lab.line.manifest import sha256
 from tm2tfr.lab.line.pool import Job, Made
-from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, ModelOptions, TrainingOptions, TrainingRun, load_run, plain
+from tm2tfr.lab.training.record import GRID, MODELS, RUN, WEIGHTS, ModelOptions, TrainingOptions, TrainingRun, load_run
 from tm2tfr.lab.training.task import LearningTask
 from tm2tfr.runs.comparison import Progress
 
@@ -47,7 +50,7 @@ def _keys(
 
 _TASK = _keys(LearningTask, spec="data")
 _MODEL = _keys(ModelOptions, "causal", "config", kind="model")
-_TRAINING = _keys(TrainingOptions, "betas", "threads", "device")
+_TRAINING = _keys(TrainingOptions, "betas")
 GRID_KEYS: Mapping[str, Parser] = {**_TASK, **_MODEL, **_TRAINING}
 """The keys of a grid; they have the names of the command's options, and of the library's."""
 
@@ -141,18 +144,23 @@ def _run(chosen: Mapping[str, GridValue], varied: tuple[str, ...], folder: Path 
     """Return a run; options are checked by what takes them."""
     task, model, options = (_chosen(chosen, keys) for keys in (_TASK, _MODEL, _TRAINING))
     spec = str(task.pop("data", data))
-    beside = spec if folder is None else folder / spec
     if "model" in model:
-        model["kind"] = model.pop("model")
+        kind = str(model.pop("model"))
+        beside = kind if kind in MODELS else _beside(kind, folder)
+        model["kind"] = kind if beside is kind else os.path.join(beside, "")  # with its slash it is no word for a model
     name = "_".join(f"{key}-{_plain(chosen[key])}".replace(" ", "-") for key in varied) or "run"
-    spec_here = beside if folder is not None and Path(beside).exists() else spec
     return GridRun(
         name=name,
         varied={key: chosen[key] for key in varied},
-        task=LearningTask(spec=spec_here, **task),
+        task=LearningTask(spec=_beside(spec, folder), **task),
         model=ModelOptions(**model),
         options=TrainingOptions(**options),
     )
+
+
+def _beside(name: str, folder: Path | None) -> Path | str:
+    """Return the path of what stands beside the grid; what does not is sought from the current folder."""
+    return name if folder is None or not (folder / name).exists() else folder / name
 
 
 def _plain(value: object) -> str:
@@ -206,6 +214,7 @@ class GridResult:
                     "exact_match": run.exact_match,
                     "base_rate": run.base_rate,
                     "every_token": run.every_token,
+                    "token_accuracy": run.token_accuracy,
                     "loss": run.loss,
                     "steps": run.steps,
                     "ended": run.ended,
@@ -241,7 +250,7 @@ def train_grid(
     Args:
         workers: the number of processes, by default one per core; each trains one model at a time.
         scheduler: the address of a Dask cluster to use instead.
-        resume: train only what is not finished.
+        resume: train only what is not finished; interrupted runs go on at their last checkpoint.
 
     Raises:
         TrainingError: if a run cannot be trained.
@@ -263,21 +272,42 @@ def train_grid(
         folders=[run.name for run in grid.runs],
         texts={GRID: grid.text},
     ) as line:
-        line.make(trained, None, progress)
+        line.make(trained, None if scheduler else folder, progress)
         result = GridResult(grid, folder, tuple(load_run(folder / run.name) for run in grid.runs), line.reused)
         line.close({TABLE: json_text(result.as_dict())})
     return result
 
 
-def trained(job: Job[GridRun], _options: None) -> Made:
-    """Train a run in a folder of the worker, and return its files."""
-    from tm2tfr.lab.training.compiled import build  # noqa: PLC0415  (it needs torch; a grid is read without)
+def trained(job: Job[GridRun], folder: Path | None) -> Made:
+    """Train a run, and return its files.
+
+    Args:
+        folder: that of the grid, where the run is kept with its checkpoints, so that it goes on after a kill; None: a
+            temporary one, since the workers of a cluster need not see the grid's.
+    """
+    from tm2tfr.lab.training.compiled import build, described  # noqa: PLC0415  (it needs torch; a grid is read without)
     from tm2tfr.lab.training.loop import train_model  # noqa: PLC0415
 
     run = job.work
     examples = run.task.made()
     model = build(run.model, examples, seed=run.options.seed)
-    with TemporaryDirectory() as place:
-        train_model(model, examples, run.options, Path(place), about=plain(run.model))
+    with TemporaryDirectory() if folder is None else nullcontext(folder / run.name) as place:
+        made = train_model(
+            model,
+            examples,
+            run.options,
+            place,
+            about=described(run.model, model),
+            resume=folder is not None,
+            stop=_orphaned,
+        )
+        if not made.finished:
+            return Made(job.number)
         files = {f"{run.name}/{name}": Path(place, name).read_bytes() for name in (WEIGHTS, RUN)}
     return Made(job.number, files)
+
+
+def _orphaned() -> bool:
+    """Return whether the process that started this worker was killed: no one else may resume what is trained here."""
+    parent = parent_process()
+    return parent is not None and not parent.is_alive()

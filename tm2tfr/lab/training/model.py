@@ -84,23 +84,33 @@ class SelfAttention(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """One layer: attention, and then a feed-forward part."""
+    """One layer: attention, and then a feed-forward part; or one of the two alone.
 
-    def __init__(self, options: ModelOptions, number: int) -> None:
+    Args:
+        part: which of them, ``s`` for attention and ``f`` for the feed-forward part, see `ModelOptions.parts`.
+    """
+
+    def __init__(self, options: ModelOptions, number: int, part: str = "sf") -> None:
         super().__init__()
-        hidden = options.hidden or 4 * options.width
-        self.norm_1 = nn.LayerNorm(options.width)
-        self.attention = SelfAttention(options, number)
-        self.norm_2 = nn.LayerNorm(options.width)
-        self.feed_forward = nn.Sequential(nn.Linear(options.width, hidden), nn.GELU(), nn.Linear(hidden, options.width))
+        width, hidden = options.width, options.hidden or 4 * options.width
+        self.attention: SelfAttention | None = None
+        self.feed_forward: nn.Sequential | None = None
+        if "s" in part:
+            self.norm_1, self.attention = nn.LayerNorm(width), SelfAttention(options, number)
+        if "f" in part:
+            self.norm_2 = nn.LayerNorm(width)
+            self.feed_forward = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(
         self, x: Tensor, seen: Tensor, first: int = 0, memory: Memory | None = None, kept: list[Tensor] | None = None
     ) -> Tensor:
         """Return the stream after this layer, from position `first` on: (B, L, width) → (B, L - first, width)."""
-        x = x[:, first:] + self.attention(self.norm_1(x), seen, first, memory, kept)
-        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+        if self.attention is None:
+            x = x[:, first:]
+        else:
+            x = x[:, first:] + self.attention(self.norm_1(x), seen, first, memory, kept)
+        return x if self.feed_forward is None else x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
 class Transformer(nn.Module):
@@ -112,19 +122,19 @@ class Transformer(nn.Module):
         causal: whether no position sees later ones; if not, padding is not seen.
 
     Raises:
-        TrainingError: if there are more positions than one-hot vectors.
+        TrainingError: if the width has no dimension for each of the hand-coded positions.
     """
 
     def __init__(self, options: ModelOptions, vocabulary: int, positions: int, *, causal: bool = True) -> None:
         super().__init__()
-        if options.positions == "one-hot" and positions > options.width:
-            what = f"one-hot positions need a width of at least {positions} here, not {options.width}"
+        if options.positions == "hand-coded" and positions + FOR_TOKENS > options.width:
+            what = f"hand-coded positions need a width of at least {positions + FOR_TOKENS} here, not {options.width}"
             raise TrainingError(f"{what}: use that, or other positions")
         self.options, self.vocabulary, self.causal = options, vocabulary, causal
         self.token = nn.Embedding(vocabulary + 1, options.width, padding_idx=vocabulary)
         self.position = position_embedding(options, positions)
         self.dropout = nn.Dropout(options.dropout)
-        self.blocks = nn.ModuleList(DecoderLayer(options, number) for number in range(options.layers))
+        self.blocks = nn.ModuleList(DecoderLayer(options, *each) for each in enumerate(options.parts))
         self.norm = nn.LayerNorm(options.width)
         self.output = nn.Linear(options.width, vocabulary, bias=False)
         if options.spread is not None:
@@ -139,7 +149,10 @@ class Transformer(nn.Module):
         return self._logits(tokens, first, None, None)
 
     def attention(self, tokens: Tensor) -> list[Tensor]:
-        """Return the weights of attention, layer by layer: (B, L) → (B, heads, L, L) each; rows add up to 1."""
+        """Return the weights of attention, layer by layer: (B, L) → (B, heads, L, L) each; rows add up to 1.
+
+        Layers without attention are not among them.
+        """
         kept: list[Tensor] = []
         self._logits(tokens, 0, None, kept)
         return kept
@@ -188,12 +201,17 @@ def _spread(model: Transformer, size: float) -> None:
         model.position.normal_(std=size)
 
 
+FOR_TOKENS = 3
+"""The dimensions before those of hand-coded positions, d = 3 + b: in these tokens alone are embedded (Eq. 17)."""
+
+
 def position_embedding(options: ModelOptions, positions: int) -> nn.Parameter:
     """Return what is added at each position: (positions, width); but for ``learned``, it is fixed."""
     if options.positions == "learned":
         return nn.Parameter(torch.randn(positions, options.width))
-    if options.positions == "one-hot":
-        return nn.Parameter(torch.eye(positions, options.width), requires_grad=False)
+    if options.positions == "hand-coded":
+        vectors = torch.eye(positions, options.width).roll(FOR_TOKENS, dims=1)
+        return nn.Parameter(vectors, requires_grad=False)
     place = torch.arange(positions, dtype=torch.float64)[:, None]
     rates = 10_000.0 ** (-torch.arange(0, options.width, 2, dtype=torch.float64) / options.width)
     waves = torch.stack([(place * rates).sin(), (place * rates).cos()], dim=2).flatten(1)[:, : options.width]
@@ -202,34 +220,38 @@ def position_embedding(options: ModelOptions, positions: int) -> nn.Parameter:
 
 # ── Greedy answers, and how many are exactly right.
 AT_ONCE = 1_000
-"""The number of sequences that are answered at once."""
+"""At most this many sequences are answered at once; a model may have a lower limit of its own, `at_once`."""
 
 
 class Matches(NamedTuple):
-    """Shares of sequences, from 0 to 1.
+    """Shares, from 0 to 1.
 
     Args:
-        answer: those whose answer is exactly right: of labels, all labels that count.
-        scored: those of which every scored token is right.
+        answer: the sequences whose answer is exactly right: of labels, all labels that count.
+        scored: the sequences of which every scored token is right.
+        tokens: the tokens of all answers that are right, each for itself.
     """
 
     answer: float
     scored: float
+    tokens: float
 
 
 def exact_matches(model: nn.Module, examples: Examples, some: Sequences | None = None) -> Matches:
-    """Return how many greedy answers are exactly right, on the unseen examples or on `some`.
+    """Return how many greedy answers are right, on the unseen examples or on `some`.
 
     Every token after the prompt is the model's own, also the intermediate steps: as many are generated as the right
     sequence has.
     """
     some = examples.test if some is None else some
-    right = np.zeros(2)
-    for start in range(0, len(some), AT_ONCE):
-        part = some.some(slice(start, start + AT_ONCE))
+    right = np.zeros(3)
+    at_once = min(AT_ONCE, getattr(model, "at_once", AT_ONCE))
+    for start in range(0, len(some), at_once):
+        part = some.some(slice(start, start + at_once))
         wrong = answered(model, part, labels=examples.labels) != part.wanted
-        right += [np.sum(~np.any(wrong & part.answer, axis=1)), np.sum(~np.any(wrong & part.scored, axis=1))]
-    return Matches(*(float(share) for share in right / len(some)))
+        whole = [np.sum(~np.any(wrong & flags, axis=1)) for flags in (part.answer, part.scored)]
+        right += [*whole, np.sum(~wrong & part.answer)]
+    return Matches(*(float(share) for share in right / [len(some), len(some), np.sum(some.answer)]))
 
 
 @torch.no_grad()

@@ -7,12 +7,14 @@ machine.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Literal, get_args
 
-from tm2tfr.base.errors import TrainingError, counted, did_you_mean, first_line
+from tm2tfr.base.errors import TrainingError, counted, did_you_mean, first_line, visible
 from tm2tfr.base.files import write_text
 from tm2tfr.base.text.shown import aligned, json_text
 from tm2tfr.contract.shown import PlainData
@@ -21,10 +23,13 @@ from tm2tfr.contract.shown import PlainData
 Regime = Literal["weak", "medium", "strong"]
 REGIMES: Mapping[Regime, str] = {"weak": "answer", "medium": "steps shown", "strong": "steps scored"}
 """The paper's names of the forms of supervision, see `tm2tfr.lab.datasets.spec.FORMS`."""
-Positions = Literal["sinusoidal", "one-hot", "learned"]
+Positions = Literal["sinusoidal", "hand-coded", "learned"]
 POSITIONS: tuple[Positions, ...] = get_args(Positions)
-"""Position embeddings: fixed sines and cosines; fixed one-hot vectors, as Appendix A has them by hand; learned."""
+"""Position embeddings: fixed sines and cosines; fixed one-hot vectors, those of Appendix A (Eq. 18); learned."""
 MODELS = ("mingpt", "gpt2", "compiled")
+_SUBLAYERS = re.compile(r"[sf]{1,1000}")
+PRETRAINED, PRETRAINED_SHA256 = "pretrained", "pretrained_sha256"
+"""What a record says of the pretrained body of a model besides its options: the folder as it was named, and its digest."""
 DEVICES = ("cpu", "cuda")
 MOST_STEPS = 10**9
 
@@ -36,7 +41,8 @@ class ModelOptions:
     Args:
         kind: ``mingpt``: ours, of that shape; ``gpt2``: the GPT-2 of transformers (extra ``hf``), not pretrained;
             ``compiled``: it starts at the compiled weights of the circuit that the examples are of, see
-            `tm2tfr.lab.training.compiled`, and its shape is theirs.
+            `tm2tfr.lab.training.compiled`, and its shape is theirs; any other word is the folder of a pretrained GPT-2,
+            whose body is frozen, see `tm2tfr.lab.training.gpt2`: ``./gpt2`` if it is called like one of those three.
         width: of the residual stream; a multiple of `heads`.
         hidden: the units of a feed-forward layer; by default 4 · width.
         positions: of ``mingpt``; a GPT-2 learns them.
@@ -47,6 +53,8 @@ class ModelOptions:
         frozen: of ``gpt2``, whether its body keeps the random weights it has at the start, so that only embeddings, layer
             norms and the output are trained, as in Section 6 of the paper; the output then has weights of its own.
         noise: of ``compiled``, the size of the noise that is added to the weights.
+        sublayers: of ``mingpt``, the order of attention (s) and feed-forward (f) sublayers instead of `layers`: ``sfsf`` is
+            two layers. Source: Press et al., *Improving Transformer Models by Reordering their Sublayers* (2020).
 
     Raises:
         TrainingError: if there is no such model.
@@ -64,9 +72,16 @@ class ModelOptions:
     spread: float | None = None
     frozen: bool = False
     noise: float = 0.0
+    sublayers: str | None = None
 
     def __post_init__(self) -> None:
-        one_of("model", self.kind, MODELS)
+        if self.pretrained and not ({"/", os.sep} & set(self.kind) or Path(self.kind).is_dir()):
+            said = f"unknown model {self.kind!r}{did_you_mean(self.kind, MODELS)}: use one of {', '.join(MODELS)}"
+            raise TrainingError(f"{said}, or name the folder of a pretrained GPT-2")
+        if self.kind == "compiled":
+            self._shapeless("the shape of a compiled model is that of its weights", "noise")
+        if self.pretrained:
+            self._shapeless("the shape of a pretrained model is that of its folder", "dropout")
         one_of("positions", self.positions, POSITIONS)
         for name in ("layers", "heads", "width", "hidden"):
             if getattr(self, name) is not None:
@@ -82,16 +97,35 @@ class ModelOptions:
         if self.spread is not None:
             _number("spread", self.spread, 0, 100)
         _number("noise", self.noise, 0, 1e6)
-        own = {"mingpt": "spread", "gpt2": "frozen", "compiled": "noise"}
-        for kind, name in own.items():
+        own = {"spread": "mingpt", "sublayers": "mingpt", "frozen": "gpt2", "noise": "compiled"}
+        for name, kind in own.items():
             if getattr(self, name) not in (None, False, 0) and self.kind != kind:
                 raise TrainingError(f"{name} is an option of the model {kind}, not of {self.kind}: omit it")
-        if self.kind == "compiled" and any(
-            getattr(self, each.name) != each.default
-            for each in fields(self)
-            if each.name not in ("kind", "noise", "config")
+        self._check_sublayers()
+
+    def _shapeless(self, why: str, own: str) -> None:
+        """Raise TrainingError if another option than `own` is set."""
+        if self.config or any(
+            getattr(self, each.name) != each.default for each in fields(self) if each.name not in ("kind", "config", own)
         ):
-            raise TrainingError("the shape of a compiled model is that of its weights: omit all options but noise")
+            raise TrainingError(f"{why}: omit all options but {own}")
+
+    def _check_sublayers(self) -> None:
+        if self.sublayers is not None and not _SUBLAYERS.fullmatch(self.sublayers):
+            what = "sublayers must be letters s (attention) and f (feed-forward)"
+            raise TrainingError(f"{what}, not {self.sublayers!r}: use for example sfsf")
+        if self.sublayers is not None and self.layers != 1:
+            raise TrainingError("sublayers already say how many layers there are: omit layers")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What each layer has, in order: ``sf``, or one of the two alone."""
+        return tuple(re.findall("sf|s|f", self.sublayers or "sf" * self.layers))
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether the body is that of a pretrained model, in the folder that `kind` names."""
+        return self.kind not in MODELS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +237,8 @@ class TrainingRun:
         losses: pairs of a step and the mean loss of the steps up to it, since the pair before.
         evaluations: of a step, the shares of the unseen examples whose answer is right, and of which every scored token is.
         exact_match, every_token: the same at the end, on all unseen examples; None in an interrupted run.
+        token_accuracy: at the end, the share of the tokens of all unseen answers that are right, each for itself; None as
+            above, and in a record that does not say it.
         base_rate: the share of the unseen examples whose answer is the most frequent one, which an exact match has to
             exceed to mean anything; None in a record that does not say it.
         steps: those that were done.
@@ -228,6 +264,7 @@ class TrainingRun:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     base_rate: float | None = None
+    token_accuracy: float | None = None
     folder: Path | None = None
 
     @property
@@ -269,8 +306,9 @@ def run_of(found: PlainData, folder: Path | None) -> TrainingRun:
     Raises:
         KeyError, TypeError, ValueError: for anything else.
     """
-    given = {each.name: found[each.name] for each in fields(TrainingRun) if each.name not in ("folder", "base_rate")}
-    given["base_rate"] = found.get("base_rate")
+    later = ("base_rate", "token_accuracy")  # records of earlier versions do not have them
+    given = {each.name: found[each.name] for each in fields(TrainingRun) if each.name not in ("folder", *later)}
+    given |= {name: found.get(name) for name in later}
     given["losses"] = tuple((int(step), float(loss)) for step, loss in found["losses"])
     given["evaluations"] = tuple((int(step), float(a), float(s)) for step, a, s in found["evaluations"])
     return TrainingRun(**given, folder=folder)
@@ -323,6 +361,8 @@ def training_report(run: TrainingRun) -> str:
         every = "" if run.every_token in (None, run.exact_match) else f"; every scored token {run.every_token:.4f}"
         taken = f"{counted(run.steps, 'step')}, {run.cpu_seconds:.1f} seconds of the processor"
         lines += ["", f"Exact match {run.exact_match:.4f} ({right:,} of {data['test']:,} unseen inputs){every}."]
+        if run.token_accuracy is not None:
+            lines += [f"Each token for itself: {run.token_accuracy:.4f} are right."]
         if run.base_rate is not None:
             same = round(run.base_rate * data["test"])
             lines += [f"The most frequent answer alone would be right for {same:,} of them: {run.base_rate:.4f}."]
@@ -334,9 +374,13 @@ def _model(run: TrainingRun) -> str:
     told = run.model
     if not all(name in told for name in _SHOWN):
         return f"{told.get('kind', 'model')}: "
-    shape = f"{counted(told['layers'], 'layer')}, {counted(told['heads'], 'head')}, width {told['width']}"
+    sublayers = told.get("sublayers")
+    depth = counted(told["layers"], "layer") if sublayers is None else f"sublayers {sublayers}"
+    shape = f"{depth}, {counted(told['heads'], 'head')}, width {told['width']}"
     positions = "" if told["kind"] == "gpt2" else f", {told['positions']} positions"
-    return f"{told['kind']}, {shape}{positions}: "
+    body = "gpt2 with random weights" if told["kind"] == "gpt2" else told["kind"]
+    body = f"pretrained {visible(told[PRETRAINED])}" if PRETRAINED in told else body
+    return f"{body}, {shape}{positions}: "
 
 
 def _table(run: TrainingRun) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from math import ceil, floor, log, sqrt
+from math import ceil, floor, log, log1p, sqrt
 
 from tm2tfr.base.choices import CIRCUIT, CIRCUIT_VARIANTS
 from tm2tfr.base.errors import CompileError, did_you_mean, visible
@@ -115,8 +115,8 @@ def _units(kind: str, h: float, one: Flag, zero: Flag) -> Sequence[tuple[str, Li
     )
 
 
-DOUBT = 1e-3
-"""ε*: every answer after the input has a probability above 1 - ε*."""
+EPSILON_STAR = 1e-3
+"""The ε* that is taken by default: every answer after the input has a probability above 1 - ε*."""
 
 
 def paper_hard_decoder(circuit: Circuit, positions: int) -> Decoder:
@@ -136,21 +136,22 @@ def paper_hard_decoder(circuit: Circuit, positions: int) -> Decoder:
     return _decoder(layout, positions, layer, signs=({"s": -1.0}, {"s": 1.0}), gain=1.0)
 
 
-def paper_decoder(circuit: Circuit, positions: int, epsilon: float) -> Decoder:
+def paper_decoder(circuit: Circuit, positions: int, epsilon: float, epsilon_star: float = EPSILON_STAR) -> Decoder:
     """Return the decoder of Appendix A, with the constants of the paper.
 
     With d the width and ε its δ = 1/(5 + 2d²): c₁ = 2·ln of the least number that gives either of two operands more than
     ½ - ε of the weight, and one that is both more than 1 - 2ε, among up to b positions; c₂ = ln((1 - ε*)/ε*); both
-    the next integer above (repairs 5, 6, 13).
+    the next integer above (repairs 5, 6, 13), and c₂ at least 1 (repair 20).
 
     Args:
         epsilon: that of the layer norms. Query, value and h are scaled by what they make of the numbers that they read
             (repair 14); at 0 these are the paper's (d/4)^½ and (d/6)^½.
+        epsilon_star: ε*, above 0 and below 1.
     """
     refuse_others(circuit, "paper")
     layout = _one_hot(("s", "-s", "-1", "mean", "-mean", "one", "zero", "-one", "-zero"), positions)
     d = layout.width
-    c1, c2 = paper_constants(positions)
+    c1, c2 = paper_constants(positions, epsilon_star)
     embedded, attended = sqrt(4 / d + epsilon), sqrt(6 / d + epsilon)
     carries: Transport = [({"s": embedded}, {"mean": 1.0}), ({"-s": embedded}, {"-mean": 1.0})]
     score = embedded * embedded * c1 / 2
@@ -169,12 +170,13 @@ def paper_decoder(circuit: Circuit, positions: int, epsilon: float) -> Decoder:
     return _decoder(layout, positions, layer, signs=signs, gain=(5.0 + 2.0 * d * d) * d * d * c2, norm=norm)
 
 
-def paper_constants(positions: int) -> tuple[int, int]:
+def paper_constants(positions: int, epsilon_star: float = EPSILON_STAR) -> tuple[int, int]:
     """Return c₁ and c₂ for b = `positions`, see `paper_decoder`."""
     d = 9 + positions
     stray = 1 / (5 + 2 * d * d)
     two, same = (positions - 2) * (0.5 - stray) / (2 * stray), sqrt((positions - 1) * (1 - 2 * stray) / (2 * stray))
-    return floor(2 * log(max(1.0, two, same))) + 1, ceil(log((1 - DOUBT) / DOUBT)) + 1
+    odds = log1p(-epsilon_star) - log(epsilon_star)  # of the quotient, which overflows where ε* is below 10^-308
+    return floor(2 * log(max(1.0, two, same))) + 1, max(1, ceil(odds) + 1)
 
 
 def _flag(name: str) -> Flag:
@@ -309,7 +311,14 @@ _MOST_ONE_HOT = 10_000
 """The most positions as one-hot vectors: the dense engine keeps their square, and takes minutes for a run."""
 
 
-def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float = 0.0, source: str = "") -> Decoder:
+def compile_circuit(
+    circuit: Circuit,
+    variant: str = "lookup",
+    *,
+    epsilon: float = 0.0,
+    epsilon_star: float | None = None,
+    source: str = "",
+) -> Decoder:
     """Return the decoder that generates the bits of `circuit`, in the order of its gates, from those of its inputs.
 
     With n inputs and g gates it has n + g - 1 positions; position i ≥ n - 1 answers the bit of symbol i + 1.
@@ -317,17 +326,18 @@ def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float
     Args:
         variant: see `CIRCUIT_VARIANTS`. The paper's take the gates NOR, AND and XOR of two operands alone.
         epsilon: that of the layer norms of ``paper``; the weights make up for it (repair 14).
+        epsilon_star: ε* of ``paper``: each bit has a probability above 1 - ε*; None: `EPSILON_STAR`.
         source: the text that the circuit was read from, for the provenance.
 
     Raises:
-        CompileError: for an unknown variant, an epsilon without layer norms, or gates that the variant does not have.
+        CompileError: for an unknown variant, an epsilon without layer norms, an ε* that is none or that of another
+            variant, or gates that the variant does not have.
     """
     name, positions = visible(circuit.name), len(circuit.inputs) + len(circuit.gates) - 1
     if variant not in CIRCUIT_VARIANTS:
         close = did_you_mean(str(variant), CIRCUIT_VARIANTS)
         raise CompileError(f"unknown variant {variant!r}{close}: use {', '.join(CIRCUIT_VARIANTS)}")
-    number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
-    if not number or not 0 <= epsilon <= _MOST_EPSILON:
+    if not _is_number(epsilon) or not 0 <= epsilon <= _MOST_EPSILON:
         raise CompileError(
             f"{name}: epsilon must be a number from 0 to {_MOST_EPSILON:g}, not {epsilon!r}: use for example 1e-5"
         )
@@ -336,11 +346,28 @@ def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float
         raise CompileError(f"{name}: {problem}: use the variant lookup")
     if epsilon and variant != "paper":
         raise CompileError(f"{name}: variant {variant} has no layer norms: omit epsilon, or use the variant paper")
+    if epsilon_star is not None:
+        _check_epsilon_star(epsilon_star, name, variant)
     if variant == "lookup":
         decoder = lookup_decoder(circuit, positions)
     elif variant == "paper-hard":
         decoder = paper_hard_decoder(circuit, positions)
     else:
-        decoder = paper_decoder(circuit, positions, epsilon)
+        decoder = paper_decoder(circuit, positions, epsilon, EPSILON_STAR if epsilon_star is None else float(epsilon_star))
     options = {"variant": variant, **({"epsilon": repr(float(epsilon))} if epsilon else {})}
+    options |= {"epsilon_star": repr(float(epsilon_star))} if epsilon_star is not None else {}
     return replace(decoder, provenance=stated(CIRCUIT, source=source or circuit.source, name=circuit.name, options=options))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_epsilon_star(epsilon_star: float, name: str, variant: str) -> None:
+    """Raise CompileError unless ε* is the probability of an error, and the variant answers with such probabilities."""
+    if not _is_number(epsilon_star) or not 0 < float(epsilon_star) < 1:
+        what = f"{name}: ε* must be a number above 0 and below 1, not {epsilon_star!r}"
+        raise CompileError(f"{what}: use for example 1e-6, for bits whose probability is above 1 - 1e-6")
+    if variant != "paper":
+        what = f"{name}: ε* is that of the output layer of Appendix A, and variant {variant} has another"
+        raise CompileError(f"{what}: omit --epsilon-star, or use the variant paper")

@@ -28,7 +28,8 @@ def _compile(circuit: Circuit, options: OptionValues) -> Decoder:
     from tm2tfr.sources.circuit.compiler import compile_circuit
 
     variant, epsilon = options.get("variant", "lookup"), _number(options.get("epsilon", 0.0))
-    return compile_circuit(circuit, variant, epsilon=epsilon, source=_stated(circuit))
+    epsilon_star = _number(options.get("epsilon_star"))
+    return compile_circuit(circuit, variant, epsilon=epsilon, epsilon_star=epsilon_star, source=_stated(circuit))
 
 
 def _stated(circuit: Circuit) -> str:
@@ -48,7 +49,7 @@ def _stated(circuit: Circuit) -> str:
 
 
 def _number(epsilon: Any) -> Any:
-    """Return an epsilon that provenance states as text as a number; whatever is none stays, for those who refuse it."""
+    """Return an epsilon, or ε*, that provenance states as text as a number; anything else stays, to be refused later."""
     with suppress(ValueError):
         return float(epsilon) if isinstance(epsilon, str) else epsilon
     return epsilon

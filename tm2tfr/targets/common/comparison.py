@@ -62,7 +62,8 @@ class Model(Protocol):
 
     def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[reference.Told]:
         """Return what each of these outputs says at every position."""
-        return reference.read_labels([decoder.outputs[k] for k in self.answered(decoder)], self.logits(tokens))
+        outputs = [decoder.outputs[k] for k in self.answered(decoder)]
+        return reference.read_labels(outputs, self.logits(tokens), soft=decoder.soft)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY, AnyRow, Column, Source
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.reading import answered
+from tm2tfr.engines.reading import answered, softly
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.transformer import provenance
@@ -312,14 +312,19 @@ def longest_fed(decoder: Decoder, positions: int) -> list[str]:
     return [as_word(frame.around(word)) for word in words]
 
 
-def read_labels(outputs: Sequence[Output], logits: Array) -> list[Told]:
-    """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number."""
+def read_labels(outputs: Sequence[Output], logits: Array, *, soft: bool = False) -> list[Told]:
+    """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number.
+
+    Args:
+        soft: whether the weights have softmax of their own, so that a number counts as `softly` says.
+    """
+    numbers = softly(np.asarray(logits)[None])[0] if soft else np.asarray(logits)
     return [
         tuple(
-            float(row[cut.start]) if output.labels is None else output.labels[int(np.argmax(row[cut]))]
+            float(number[cut.start]) if output.labels is None else output.labels[int(np.argmax(row[cut]))]
             for output, cut in sections(outputs)
         )
-        for row in np.asarray(logits)
+        for row, number in zip(np.asarray(logits), numbers, strict=True)
     ]
 
 

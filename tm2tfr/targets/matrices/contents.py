@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 from typing import Unpack
 
 import numpy as np
 
 from tm2tfr._version import __version__
-from tm2tfr.base.errors import CompileError, ExportError, visible
+from tm2tfr.base.errors import CompileError, ExportError, counted, visible
 from tm2tfr.base.text.shown import escaped
 from tm2tfr.certificates.kit import checked
 from tm2tfr.contract.exported import ExportReference
@@ -29,8 +30,9 @@ from tm2tfr.targets.common.fitting import (
 )
 from tm2tfr.targets.common.reference import outputs_of, smaller
 from tm2tfr.targets.common.verdict import checking, heading, introduction, layers_named, table
+from tm2tfr.transformer.expressions import EXACT, plain
 from tm2tfr.transformer.layers import LayerLoop
-from tm2tfr.transformer.parts import AHEAD, LOOPS, NO_BOS, NORMS, OUTPUTS, TABLE, WRITTEN, refuse_export
+from tm2tfr.transformer.parts import NO_BOS, NORMS, OF_LABELLERS, TABLE, refuse_export
 from tm2tfr.transformer.positions import feature, is_built_in
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.residual import Residual
@@ -50,8 +52,7 @@ def fitted(right: ExportReference, **options: Unpack[Options]) -> Recipe:
         ExportError: if the request does not fit (it says what would), or the weights could not be proved to be the program.
     """
     decoder, name, asked = right.decoder, right.named(), Requested(**options)
-    known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS, WRITTEN) if decoder.labeller else (TABLE, NORMS, NO_BOS)
-    refuse_export(decoder, "PyTorch or ONNX", known=known)
+    refuse_export(decoder, "PyTorch or ONNX", known=OF_LABELLERS if decoder.labeller else (TABLE, NORMS, NO_BOS))
     if (right.bounded or right.program is None) and not decoder.labeller and not is_hidden(decoder.provenance):
         refuse_export(decoder, "matrices without the program that they were compiled from")
     size = decoder.parameters * (4 if asked.dtype == "float32" else 8)
@@ -62,7 +63,9 @@ def fitted(right: ExportReference, **options: Unpack[Options]) -> Recipe:
         )
     check_dtype(asked.dtype)
     if decoder.labeller:
-        return fitted_to_labels(decoder, name, asked)
+        recipe = fitted_to_labels(decoder, name, asked)
+        _refuse_large(decoder, name, recipe.positions)
+        return recipe
     if right.program is None:
         if asked.max_head is not None:
             what = "a bound on |h| is about Turing machines, and no machine is stored with these weights"
@@ -119,9 +122,10 @@ def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
 
 
 def features(decoder: Decoder, positions: int, dtype: str) -> Array:
-    """Return the position features, each rounded once: (positions, features)."""
-    table = np.empty((positions, len(decoder.features)), dtype=dtype)
-    for column, name in enumerate(decoder.features):
+    """Return the position features that have a name of their own, each rounded once: (positions, features)."""
+    built_in = [name for name in decoder.features if is_built_in(name)]
+    table = np.empty((positions, len(built_in)), dtype=dtype)
+    for column, name in enumerate(built_in):
         table[:, column] = [above / below for above, below in map(feature(name), range(positions))]
     return table
 
@@ -152,7 +156,7 @@ def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | No
         "subspaces": {s.name: [layout[s.name].start, layout[s.name].stop] for s in layout.subspaces},
         "layers": layers_named(decoder, 1, partial(_about, decoder)),
         "features": list(decoder.features),
-        **({"tables": tables} if (tables := _tables(decoder, recipe.positions)) else {}),
+        **({"expressions": written} if (written := _steps(decoder)) else {}),
         "temperature": _temperature(decoder, recipe.positions),
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
@@ -164,10 +168,18 @@ def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | No
     }
 
 
-def _tables(decoder: Decoder, positions: int) -> dict[str, list[float]]:
-    """Return the values of each position feature that is written as an expression, position by position."""
-    written = [feature(name) for name in decoder.features if not is_built_in(name)]
-    return {each.name: [above / below for above, below in map(each, range(positions))] for each in written}
+def _steps(decoder: Decoder) -> PlainData:
+    """Return the steps that compute each position feature, and 1/τ, that is an expression, by its text."""
+    return {text: plain(each.steps) for text, each in decoder.expressions.items()}
+
+
+def _refuse_large(decoder: Decoder, name: str, positions: int) -> None:
+    """Raise ExportError if whole numbers of an expression are not exact in float64, or take more than 64 bits."""
+    for text, each in decoder.expressions.items():
+        if (part := each.largest_part(positions)) >= EXACT:
+            where = f"{visible(name)}: at {counted(positions, 'position')} {text!r}"
+            what = f"{where} is computed from numbers of up to {Decimal(part):.2g}"
+            raise ExportError(f"{what}, and an export has exact ones below 2^53: use fewer --positions")
 
 
 def _looped(loop: LayerLoop) -> PlainData:
@@ -191,8 +203,9 @@ def _about(decoder: Decoder, layer: int, number: int) -> PlainData:
     """Return the components of a head's score; and how it weighs, and what it sees, if not as machines' heads do."""
     head = decoder.layers[layer].heads[number]
     soft = {"weighting": head.weighting} if head.weighting == "softmax" else {}
+    inverse = {} if head.inverse_temperature == "1" else {"inverse_temperature": head.inverse_temperature}
     mask = {} if head.mask == "future" else {"mask": head.mask}
-    return {"components": _components(head, decoder.layout), **soft, **mask}
+    return {"components": _components(head, decoder.layout), **soft, **inverse, **mask}
 
 
 def _components(head: Head, layout: Residual) -> list[PlainData]:
@@ -236,5 +249,6 @@ def _attention(decoder: Decoder) -> str:
     masks = {head.mask for layer in decoder.layers for head in layer.heads} or {"future"}
     seen = "future-masked" if masks == {"future"} else "not masked" if masks == {"none"} else "of different masks"
     if decoder.soft:
-        return f"softmax, {seen}"
+        inverse = dict.fromkeys(head.inverse_temperature for layer in decoder.layers for head in layer.heads)
+        return f"softmax, {seen}" + (f", scores times {', '.join(inverse)}" if decoder.tempered else "")
     return f"average-hard, {seen}: the best-scored positions share evenly"

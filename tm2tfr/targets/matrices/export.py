@@ -87,7 +87,7 @@ def _layer(said: PlainData, path: str, arrays: Mapping[str, Array]) -> Layer:
     heads, ffn = [], None
     for k, head in enumerate(said["heads"]):
         parts = _matrices(f"{path}heads.{k}.", ("query", "key", "value", "output"), arrays)
-        own = {name: head[name] for name in ("mask", "weighting") if name in head}
+        own = {name: head[name] for name in ("mask", "weighting", "inverse_temperature") if name in head}
         heads.append(Head(name=str(head["name"]), source=str(head["source"]), **parts, **own))
     if f"{path}feed_forward.input" in arrays:
         parts = _matrices(f"{path}feed_forward.", ("input", "input_bias", "output", "output_bias"), arrays)

@@ -2,7 +2,8 @@
 
 Axes: batch, n (positions, any number up to N), width, d_k, d_v, hidden, vocabulary. Initializers have the names of the
 decoder's matrices, ``layers.4.heads.0.query``, and their shapes; they act on columns, and a node transposes them.
-Position features are a table of N rows, so that a longer sequence is an error in the program that runs it.
+Position features are a table of N rows, so that a longer sequence is an error in the program that runs it; those that are
+expressions in i and n are computed, n being the length of the sequence, and stand beside the table's.
 
 Scores are added up component by component, and a mean is a sum divided by a number: see `tm2tfr.targets.matrices`.
 Nothing in the graph depends on the contents of the matrices. A loop over layers is a node ``Loop``; its outputs are the
@@ -24,6 +25,7 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.directory import KEY, Array
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.contents import features, tensors
+from tm2tfr.targets.onnx.features import Computing
 from tm2tfr.transformer.layers import LayerLoop
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask, Norm
 
@@ -73,6 +75,14 @@ class Graph:
         self.nodes.append(self._onnx.helper.make_node("Split", [x], names, name=name, axis=-1, num_outputs=parts))
         return names
 
+    def constant(self, value: Array, name: str) -> str:
+        """Add a constant, and return `name`."""
+        return self.add("Constant", name=name, value=self._onnx.numpy_helper.from_array(value, name))
+
+    def cast(self, x: str, dtype: str, name: str) -> str:
+        """Add a conversion of `x` to a dtype of numpy, and return `name`."""
+        return self.add("Cast", x, name=name, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
     def applied(self, matrix: str, x: str, name: str) -> str:
         """Apply a matrix, (rows, columns), to `x`, (…, columns), and return the name of the result, (…, rows)."""
         return self.add("MatMul", x, self.add("Transpose", matrix, name=f"{matrix}.T"), name=name)
@@ -116,9 +126,9 @@ def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[np.floating]) -> None
     i = graph.add("Range", "0", length, "1", name="i")  # (n,)
     rows = graph.add("Unsqueeze", i, "axis -1", name="i as rows")  # (n, 1)
     _seen(graph, decoder, i, rows)
+    _inverses(graph, decoder, dtype)
     tokens = graph.add("Gather", graph.add("Transpose", "token_embedding", name="token_embedding.T"), IDS, name="tokens")
-    numbers = graph.add("Gather", FEATURES, i, name="features")  # (n, features)
-    places = graph.applied("position_embedding", numbers, "places")
+    places = graph.applied("position_embedding", _features(graph, decoder, i, dtype), "places")
     if decoder.position_table is None:
         x = graph.add("Add", tokens, places, name=stream(0))
     else:
@@ -135,6 +145,40 @@ def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[np.floating]) -> None
         x = _layer(graph, decoder.layers[n - 1], n, x, dtype, name=stream(n))
     logits = graph.applied("unembedding", _read(graph, decoder.norm, "norm", x, dtype), "logits without bias")
     graph.add("Add", logits, graph.add("Transpose", "unembedding_bias", name="unembedding_bias.T"), name=LOGITS)
+
+
+def _features(graph: Graph, decoder: Decoder, i: str, dtype: np.dtype[np.floating]) -> str:
+    """Add the position features, and return the name of the node: (n, features)."""
+    tabled = graph.add("Gather", FEATURES, i, name="features")  # (n, features with a name of their own)
+    written = {name: each for name, each in decoder.expressions.items() if name in decoder.features}
+    if not written:
+        return tabled
+    built_in = [name for name in decoder.features if name not in written]
+    columns = dict(zip(built_in, graph.split(tabled, len(built_in), "feature") if built_in else [], strict=True))
+    for name, each in written.items():
+        numbers = graph.cast(
+            Computing(graph, name).result(each.steps, f"{name} of i and n"), dtype.name, f"{name} as numbers"
+        )
+        whole = graph.add("Expand", numbers, "length", name=f"{name} at i")  # an expression in n alone is one number
+        columns[name] = graph.add("Unsqueeze", whole, "axis -1", name=f"{name} as column")
+    return graph.add("Concat", *(columns[name] for name in decoder.features), name="all features", axis=-1)
+
+
+def _inverses(graph: Graph, decoder: Decoder, dtype: np.dtype[np.floating]) -> None:
+    """Add 1/τ at each position as a column, (n, 1), for each temperature that is not 1."""
+    temperatures = {head.inverse_temperature for layer in decoder.layers for head in layer.heads}
+    for name, each in decoder.expressions.items():
+        if name in temperatures:
+            found = Computing(graph, f"1/τ = {name}").result(each.steps, f"1/τ = {name} of i and n")
+            whole = graph.add(
+                "Expand", graph.cast(found, dtype.name, f"1/τ = {name} as numbers"), "length", name=f"1/τ = {name} at i"
+            )
+            graph.add("Unsqueeze", whole, "axis -1", name=_inverse(name))
+
+
+def _inverse(name: str) -> str:
+    """Return the name of the node that is 1/τ at each position: (n, 1)."""
+    return f"1/τ = {name}"
 
 
 def _layer(graph: Graph, layer: Layer, n: int, x: str, dtype: np.dtype[np.floating], *, name: str) -> str:
@@ -246,6 +290,8 @@ def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[np.floati
     past, named = SEEN[head.mask], {"name": f"{path}.shares"}
     if parts := head.query.shape[0]:
         scores = _scores(graph, path, queries, keys, parts)  # (batch, n, n)
+        if head.inverse_temperature != "1":
+            scores = graph.add("Mul", scores, _inverse(head.inverse_temperature), name=f"{path}.scores at τ")
         scores = graph.add("Where", past, scores, "hidden", name=f"{path}.scores")
         best = graph.add("ReduceMax", scores, "axis -1", name=f"{path}.best", keepdims=1)
         if head.weighting == "softmax":  # a hidden score is -∞, whose power is 0

@@ -28,10 +28,59 @@ from torch import Tensor, nn
 from tm2tfr.targets.torch.model import FeedForward, feature, frozen
 
 
-class WholeHead(nn.Module):
-    """One attention head. Hook `shares`: its output, (…, n, n), is the attention pattern."""
+def computed(steps: list[Any], n: int) -> Tensor:
+    """Return an expression in the position i and the length n at every position: float64, (n,).
 
-    def __init__(self, matrices: dict[str, Tensor], mask: str, temperature: float | None) -> None:
+    Its steps are those of a stack machine. Each value is a fraction of two whole numbers, so that nothing is rounded but
+    the last division.
+
+    Args:
+        steps: whole numbers, ``"i"``, ``"n"`` and operators, as in ``["i", "n", "/"]``; ``["^", 2]``, ``["in", 1, 4]``.
+    """
+    i = torch.arange(n)
+    one, stack = torch.ones_like(i), list[tuple[Tensor, Tensor]]()
+    for step in steps:
+        if isinstance(step, int) or (isinstance(step, str) and step in "in"):
+            stack.append((i if step == "i" else one * (n if step == "n" else step), one))
+            continue
+        (c, d), (a, b) = stack.pop(), (one, one) if isinstance(step, list) or step == "!" else stack.pop()
+        match step:
+            case ["^", power]:
+                stack.append((c**power, d**power))
+            case ["in", *among]:
+                stack.append((sum((c == d * each for each in among), one < 0).long(), one))
+            case "!":
+                stack.append(((c == 0).long(), one))
+            case "+" | "-":
+                stack.append((a * d + (c if step == "+" else -c) * b, b * d))
+            case "*":
+                stack.append((a * c, b * d))
+            case "/":
+                stack.append((a * d * c.sign(), b * c.abs()))
+            case "%":  # of whole numbers; nothing is left of a division by 0
+                stack.append((torch.where(c == 0, a, a % torch.where(c == 0, one, c)), one))
+            case "&" | "|":
+                both = (a != 0) & (c != 0) if step == "&" else (a != 0) | (c != 0)
+                stack.append((both.long(), one))
+            case _:
+                stack.append((RELATIONS[step](a * d, c * b).long(), one))
+    above, below = stack.pop()
+    return above.double() / below.double()
+
+
+RELATIONS = {"=": torch.eq, "!=": torch.ne, "<": torch.lt, "<=": torch.le, ">": torch.gt, ">=": torch.ge}
+
+
+class WholeHead(nn.Module):
+    """One attention head. Hook `shares`: its output, (…, n, n), is the attention pattern.
+
+    Args:
+        inverse: the steps of 1/τ, see `computed`; it times the scores at position i. None: it is 1.
+    """
+
+    def __init__(
+        self, matrices: dict[str, Tensor], mask: str, temperature: float | None, inverse: list[Any] | None
+    ) -> None:
         super().__init__()
         self.query = frozen(matrices["query"])  # (d_k, width)
         self.key = frozen(matrices["key"])  # (d_k, width)
@@ -39,6 +88,7 @@ class WholeHead(nn.Module):
         self.output = frozen(matrices["output"])  # (width, d_v)
         self.mask = mask
         self.temperature = temperature
+        self.inverse = inverse
         self.shares = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -49,6 +99,8 @@ class WholeHead(nn.Module):
         scores = x.new_zeros(*x.shape[:-1], n)
         for component in range(len(self.query)):  # each product and each sum rounded once, in this order
             scores += queries[..., :, None, component] * keys[..., None, :, component]
+        if self.inverse is not None:
+            scores = scores * computed(self.inverse, n).to(x)[:, None]
 
         i, j = torch.arange(n, device=x.device)[:, None], torch.arange(n, device=x.device)[None, :]
         if self.mask == "future":
@@ -143,6 +195,7 @@ class Labeller(nn.Module):
             return {path.removeprefix(name): weights[path] for path in weights if path.startswith(name)}
 
         layers = {}
+        self.expressions: dict[str, list[Any]] = names.get("expressions", {})
         for layer in names["layers"]:
             path = f"layers.{layer['layer']}."
             heads = [
@@ -150,6 +203,7 @@ class Labeller(nn.Module):
                     part(f"{path}heads.{head['head']}."),
                     head.get("mask", "future"),
                     1.0 if head.get("weighting") == "softmax" else temperature or None,
+                    self.expressions.get(head.get("inverse_temperature", "1")),
                 )
                 for head in layer["heads"]
             ]
@@ -170,7 +224,6 @@ class Labeller(nn.Module):
         self.unembedding = frozen(weights["unembedding"])  # (answers, width)
         self.unembedding_bias = frozen(weights["unembedding_bias"])  # (answers, 1)
         self.features: list[str] = names["features"]
-        self.tables: dict[str, list[float]] = names.get("tables", {})
         self.vocabulary: list[str] = names["vocabulary"]
         self.outputs: list[dict[str, Any]] = names["outputs"]
         self.positions: int = names["recipe"]["positions"]
@@ -199,7 +252,7 @@ class Labeller(nn.Module):
         n, embedding = tokens.shape[-1], self.token_embedding
         i = torch.arange(n, dtype=torch.float64)
         columns = [
-            i.new_tensor(self.tables[name])[:n] if name in self.tables else feature(name, i) for name in self.features
+            computed(self.expressions[name], n) if name in self.expressions else feature(name, i) for name in self.features
         ]
         features = torch.stack(columns, dim=1) if columns else i.new_zeros(n, 0)  # (n, features)
         places = features.to(embedding.device, embedding.dtype) @ self.position_embedding.T

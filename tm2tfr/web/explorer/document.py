@@ -12,6 +12,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tm2tfr.base.errors import visible
 from tm2tfr.base.files import write_text
 from tm2tfr.base.text.words import read_word
@@ -27,7 +29,7 @@ from tm2tfr.transformer.listing import form, listing
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 from tm2tfr.web.explorer.record import PER_POSITION, Attended, Content, Recording
-from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data, unrunnable
+from tm2tfr.web.explorer.weights_data import MOST_IN_A_PAGE, PackedColumns, decoder_data, unrunnable
 
 # ── What a page needs to run another input by itself: how rows are read off the stream, and what says what is right.
 #
@@ -35,8 +37,6 @@ from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data, unrunn
 # gates. No weight has a part in it.
 MOST_STEPS = 50_000
 """The largest number of steps that a page runs by itself."""
-MOST_IN_A_PAGE = 200
-"""The most positions of a labeller in a page, whose heads have a score for each pair of them."""
 MOST_EXAMPLES = 12
 """The most inputs that a page suggests."""
 
@@ -214,6 +214,7 @@ def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -
         "boundary": provenance.option(decoder.provenance, "left_boundary") or "",
         "input": "".join(show(sign) if sign in decoder.numbers else visible(sign) for sign in trace.input),
         "labels": trace.labels,
+        "softmax": _softmax(decoder),
         "prompt": len(trace.rows) if trace.labels else trace.lead + len(trace.input),
         "lead": trace.lead,
         "finds": _finds(decoder),
@@ -240,6 +241,13 @@ def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -
         "decoder": decoder_data(decoder, columns),
         "live": live_data(recording, page, show),
     }
+
+
+def _softmax(decoder: Decoder) -> str:
+    """Return the attention in words, if heads have softmax; otherwise an empty text."""
+    inverses = dict.fromkeys(head.inverse_temperature for layer in decoder.layers for head in layer.heads)
+    of_position = f" with 1/τ = {', '.join(inverses)}" if decoder.tempered else ""
+    return f"softmax{of_position}" if decoder.soft else ""
 
 
 def _noun(recording: Recording) -> str:
@@ -288,7 +296,9 @@ def _head(recording: Recording, head: Head, seen: Sequence[Attended], columns: P
         return about | {"seen": None}
     places = {c: columns.add(list(chain.from_iterable(getattr(each, c) for each in seen))) for c in PER_POSITION}
     sharers = {n * count + i: shared for n, each in enumerate(seen) for i, shared in each.sharers.items()}
-    return about | {"seen": places, "sharers": sharers}
+    weights = [own for each in seen for own in each.weights]
+    soft = {"weights": columns.add(np.concatenate(weights))} if weights else {}
+    return about | {"seen": places, "sharers": sharers} | soft
 
 
 # ── A head in words: its score and what it carries, as its weights say it.

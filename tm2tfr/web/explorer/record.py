@@ -17,6 +17,7 @@ from tm2tfr.contract.source import Truth
 from tm2tfr.engines.decode import Engine, Observation, Session, Watch
 from tm2tfr.runs import comparison
 from tm2tfr.runs.comparison import Progress, Trace
+from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -59,6 +60,7 @@ class Attended:
         score: their score.
         runner, runner_score: the best of the other positions and its score, -1 and 0 if there are none.
         sharers: position -> the first positions that share the weight, if several but not all do.
+        weights: of a head with softmax, the weights of the positions in sight, one position after the other.
     """
 
     uniform: bool
@@ -68,11 +70,13 @@ class Attended:
     runner: list[int] = field(default_factory=list)
     runner_score: list[float] = field(default_factory=list)
     sharers: dict[int, list[int]] = field(default_factory=dict)
+    weights: list[NDArray[np.float64]] = field(default_factory=list)
 
     def upto(self, count: int) -> Attended:
         """Return the first `count` positions."""
         lists = {name: getattr(self, name)[:count] for name in PER_POSITION}
-        return replace(self, **lists, sharers={i: places for i, places in self.sharers.items() if i < count})
+        sharers = {i: places for i, places in self.sharers.items() if i < count}
+        return replace(self, **lists, sharers=sharers, weights=self.weights[:count])
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,7 @@ class _Recorder:
         self._steps = [(n, 0) for n in range(len(decoder.layers))] if steps is None else steps
         self._stages = 1 + 2 * len(self._steps)
         self._most_sharers = most_sharers
+        self._soft = [[head.weighting == "softmax" for head in decoder.layers[layer].heads] for layer, _ in self._steps]
         self.heads = [[Attended(head.uniform) for head in decoder.layers[layer].heads] for layer, _ in self._steps]
         self._streams: list[NDArray[np.float64]] = []
         self._blocks: list[list[dict[int, Content]]] = [[] for _ in range(self._stages)]
@@ -171,6 +176,8 @@ class _Recorder:
         kept.winner.append(winner)
         kept.count.append(count)
         kept.score.append(float(scores[winner - first]))
+        if self._soft[step][head]:
+            kept.weights.append(softmax(scores))
         others = count < len(scores)
         if others:
             rest = scores.copy()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.transformer.positions import is_built_in
+from tm2tfr.transformer.expressions import EXACT, FeatureExpression, plain
 from tm2tfr.transformer.stored import stored_as
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Norm, matrices
 
@@ -65,6 +65,10 @@ def _smallest(array: NDArray[np.generic]) -> NDArray[np.integer] | NDArray[np.fl
     return values
 
 
+MOST_IN_A_PAGE = 200
+"""The most positions of a labeller in a page, whose heads have a score for each pair of them."""
+_MOST_POSITIONS = 2**31 + 1
+"""The most positions for which the page knows whether a number may be too large, as `tm2tfr.engines.overflow` has it."""
 MOST_ENTRIES = 2_000_000
 """The most entries that are not 0 of the weights in a page, of which they take up to 10 MB; SHA-256 has 336,494."""
 
@@ -77,8 +81,8 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
     the same way; its value. Shapes follow from the sizes in the rest of the data. ``about`` is what a weight file says of
     them beside the matrices, with all names.
 
-    A page runs no softmax: exponentials are rounded differently by numpy's releases, processors and browsers, so that no
-    page could promise the numbers of the dense engine.
+    A page runs softmax of labellers alone, whose answers are rounded. Exponentials are rounded differently by numpy's
+    releases, processors and browsers, so that no page could promise the tokens of a long run.
     """
     if (reason := unrunnable(decoder)) is not None:
         return {"none": reason}
@@ -89,6 +93,7 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
         "bos": None if decoder.bos is None else decoder.numbers[decoder.bos],
         "stop": [decoder.numbers[token] for token in decoder.stop],
         "features": list(decoder.features),
+        "expressions": {text: _expression(each) for text, each in decoder.expressions.items()},
         "positions": decoder.positions,
         "outputs": [{"name": each.name, "labels": each.labels and list(each.labels)} for each in decoder.outputs],
         "layers": [_layer(layer) for layer in decoder.layers],
@@ -107,10 +112,12 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
 
 def unrunnable(decoder: Decoder) -> str | None:
     """Return why a page cannot run `decoder`, None if it can."""
-    if decoder.soft:
+    if decoder.soft and not decoder.labeller:
         return "they have soft heads, and browsers round exponentials differently from the dense engine"
-    if own := [name for name in decoder.features if not is_built_in(name)]:
-        return f"they have the position feature {own[0]}, which a page does not compute"
+    if decoder.unique:
+        return "they have leftmost or rightmost attention, which a page does not compute"
+    if large := [text for text, each in decoder.expressions.items() if each.largest_part(MOST_IN_A_PAGE) >= EXACT]:
+        return f"they have the position feature {large[0]}, whose numbers are too large for a page"
     if decoder.nonzero > MOST_ENTRIES:
         return f"they have {decoder.nonzero:,} entries, and a page takes at most {MOST_ENTRIES:,}"
     return None
@@ -127,7 +134,19 @@ def _layer(layer: Layer) -> PlainData:
 
 
 def _head(head: Head) -> PlainData:
-    return {"name": head.name, "mask": head.mask, "keys": head.query.shape[0], "values": head.value.shape[0]}
+    return {
+        "name": head.name,
+        "mask": head.mask,
+        "soft": head.weighting == "softmax",
+        "inverse": head.inverse_temperature,
+        "keys": head.query.shape[0],
+        "values": head.value.shape[0],
+    }
+
+
+def _expression(written: FeatureExpression) -> PlainData:
+    low, high = written.bounds(_MOST_POSITIONS)
+    return {"steps": plain(written.steps), "largest": min(max(abs(low), abs(high)), np.finfo(np.float64).max)}
 
 
 def _norm(norm: Norm | None) -> PlainData | None:

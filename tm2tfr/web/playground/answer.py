@@ -46,8 +46,9 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.registry import kind_of_text, named, of_text
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW
-from tm2tfr.web.explorer.document import MOST_IN_A_PAGE, document, explorer
+from tm2tfr.web.explorer.document import document, explorer
 from tm2tfr.web.explorer.record import Recording
+from tm2tfr.web.explorer.weights_data import MOST_IN_A_PAGE
 from tm2tfr.web.playground.query import GATES, MOST_INPUT, STEPS, Query
 
 # ── Complaints for an editor: where they are in the text as a browser counts, and what can be fixed with one click.

@@ -6,12 +6,13 @@ The other rows of the list in docs/circuits/repairs.md are not here: their print
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil, log
 
 import numpy as np
 import pytest
 
 from tests.sources.circuit.running import PAPER, all_inputs, random_of, wrong_bits
-from tm2tfr.sources.circuit.compiler import compile_circuit
+from tm2tfr.sources.circuit.compiler import compile_circuit, paper_constants
 from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.transformer.matrix import Matrix
@@ -159,3 +160,14 @@ def test_row_15_units_that_do_not_see_the_position_compute_one_kind_of_gate() ->
     repaired = compile_circuit(circuit, "paper")
     assert wrong_bits(repaired, circuit, all_inputs(circuit)) == 0
     assert wrong_bits(unshut(repaired), circuit, all_inputs(circuit)) > 0
+
+
+def test_row_20_an_epsilon_star_above_a_half_inverts_every_bit() -> None:
+    """As printed c₂ = ⌈ln((1 - ε*)/ε*)⌉ is -2 at ε* = 0.9, and 0 at one half, where both logits are 0."""
+    repaired = compile_circuit(NOR, "paper", epsilon_star=0.9)
+    c2 = paper_constants(repaired.positions or 0, 0.9)[1]
+    inputs = all_inputs(NOR)
+    assert (c2, wrong_bits(repaired, NOR, inputs)) == (1, 0)
+    for epsilon_star, printed in ((0.9, -2), (0.5, 0)):
+        assert ceil(log((1 - epsilon_star) / epsilon_star)) == printed
+        assert wrong_bits(times(repaired, {"unembedding": printed / c2}), NOR, inputs) > 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import exp, floor, log
 from typing import ClassVar
 
 import numpy as np
@@ -35,11 +36,13 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.gates import GateProof, expected, margin, wrong_gates
 from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, looks
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.parts import AHEAD, OUTPUTS, parts
+from tm2tfr.transformer.parts import AHEAD, OUTPUTS, UNIQUE, parts
 from tm2tfr.transformer.weights import Decoder, digest, matrices, norms
 
 SMALLEST: Mapping[str, float] = {"float32": 2.0**-12, "float64": 2.0**-100}
 """dtype -> the least absolute value that a weight may have, other than 0."""
+_PLAIN_DIGITS = 3
+"""A probability that differs from 1 by less than a thousandth is shown by this difference."""
 _NOT_RUN = "engine runs no softmax and no norms"
 
 
@@ -52,6 +55,7 @@ class CircuitCertificate(Certificate):
         most_positions: up to how many positions the scores of heads that look by position are exact; None: no limit.
         stray: the most attention that goes astray, 0 for average-hard heads.
         margin: the least lead of the right token's logit; up to a positive factor where a norm precedes the logits.
+        lead: the same without the factor: of these two tokens, the right one has the probability 1/(1 + e^-lead) at least.
     """
 
     subject: ClassVar = "circuit"
@@ -63,6 +67,7 @@ class CircuitCertificate(Certificate):
     most_positions: int | None = None
     stray: float = 0.0
     margin: float = 0.0
+    lead: float = 0.0
 
     @property
     def statement(self) -> str:
@@ -71,12 +76,18 @@ class CircuitCertificate(Certificate):
         return f"{problem}, at {counted(self.positions, 'position')}"
 
     @property
-    def cells(self) -> tuple[str, str, str]:
-        """The last cells of its row in a report: whether it is granted, the margin, and the stray attention."""
+    def cells(self) -> tuple[str, str, str, str]:
+        """The last cells of its row in a report: whether it is granted, margin, stray attention, and least probability."""
         if not self.granted:
             runs = any(refusal.what.endswith(_NOT_RUN) for refusal in self.refusals)
-            return "cannot run it" if runs else "no", "", ""
-        return "yes", f"{self.margin:.3g}", "none" if self.stray == 0 else f"{self.stray:.2g}"
+            return "cannot run it" if runs else "no", "", "", ""
+        return "yes", f"{self.margin:.3g}", "none" if self.stray == 0 else f"{self.stray:.2g}", self.probability
+
+    @property
+    def probability(self) -> str:
+        """What the probability of each right token is at least, by softmax of the logits: ``0.731``, ``1 - 10^-404``."""
+        digits = floor(self.lead / log(10))
+        return f"{floor(1000 / (1 + exp(-self.lead))) / 1000:.3f}" if digits < _PLAIN_DIGITS else f"1 - 10^-{digits:,}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +100,11 @@ class CircuitReport(Report[CircuitCertificate]):
         """Return the report for people, without its heading."""
         gates = self.certificates[0].gates
         problem = f"all {counted(gates, 'gate')}" if gates > 1 else "the gate"
-        table = [("engine", "dtype", "certified", "margin", "stray attention")]
+        table = [("engine", "dtype", "certified", "margin", "stray attention", "probability")]
         table += [(c.engine, c.dtype, *c.cells) for c in self.certificates]
         refused = [line for c in self.certificates if c.cells[0] == "no" for line in not_certified(c)]
         claim = f"claim: for all 2^{self.inputs} inputs the engine generates the bits of {problem}, at every position"
-        return [claim, "", *aligned(table, {3, 4}), *refused]
+        return [claim, "", *aligned(table, {3, 4, 5}), *refused]
 
     def shared(self) -> dict[str, object]:
         """Return what the certificates share, as plain data in the order of the JSON, with ``granted``."""
@@ -152,9 +163,10 @@ class CircuitProof(Proof[CircuitCertificate]):
             raise Refused("rounding", "scores of heads that look by position are rounded", f"{witness}: use a wider dtype")
         want = expected(circuit, found)
         answered = GateProof(stream, found, normed, rounding).answers(want)
-        wrong = tuple(wrong_gates(circuit, want, answered))
-        lead = 0.0 if wrong else margin(want, answered)
-        return replace(plain, refusals=wrong, most_positions=most, stray=stray, margin=lead)
+        wrong = tuple(wrong_gates(circuit, want, answered.span))
+        least = 0.0 if wrong else margin(want, answered.span)
+        lead = least * answered.scale
+        return replace(plain, refusals=wrong, most_positions=most, stray=stray, margin=least, lead=lead)
 
 
 def _shape(decoder: Decoder, circuit: Circuit) -> Matrix:
@@ -163,7 +175,7 @@ def _shape(decoder: Decoder, circuit: Circuit) -> Matrix:
     Raises:
         Refused: for any other.
     """
-    foreign = [part for part in parts(decoder) if part in (AHEAD, OUTPUTS)]
+    foreign = [part for part in parts(decoder) if part in (AHEAD, OUTPUTS, UNIQUE)]
     if foreign:
         raise Refused("shape", "the construction has no such part", f"these weights have {' and '.join(foreign)}")
     positions, table = len(circuit.inputs) + len(circuit.gates) - 1, decoder.position_table

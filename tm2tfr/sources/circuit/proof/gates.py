@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +104,18 @@ class Through:
     last: Normed | None
 
 
+class GateAnswers(NamedTuple):
+    """What is answered at each gate.
+
+    Args:
+        span: the logit of 1 less that of 0, divided by what a last norm multiplies by: (gates, bit fed, cases).
+        scale: the least that it multiplies by; 1 without one.
+    """
+
+    span: Interval
+    scale: float
+
+
 @dataclass(frozen=True)
 class GateProof:
     """From where the heads look to the logits.
@@ -118,8 +131,8 @@ class GateProof:
     normed: Normed | None
     rounding: Rounding
 
-    def answers(self, want: Wanted) -> Interval:
-        """Return the logit of 1 less that of 0, up to a positive factor where a norm comes before: (gates, bit fed, cases).
+    def answers(self, want: Wanted) -> GateAnswers:
+        """Return the logit of 1 less that of 0, up to a positive factor where a norm comes before.
 
         Raises:
             Refused: where a part is beyond the proof, or a norm may divide by 0 at any position.
@@ -144,11 +157,12 @@ class GateProof:
         weight = float(sized.sum())
         lost = rounding.lost(output.shape[1]) * weight  # what underflow takes from the products of units is multiplied
         if after.last is None:
-            return whole.widened(rounding.error(terms, size) + lost)
+            return GateAnswers(whole.widened(rounding.error(terms, size) + lost), 1.0)
         plain = float(np.abs(decoder.unembedding.values).sum())
         normed_lost = rounding.lost(terms) * (1 + plain + weight) / after.last.scale.lo
         off = after.last.off * weight + rounding.gamma(terms) * size + lost + normed_lost
-        return (whole - Interval.exactly(dense.sum()) * after.last.mean).widened(off)
+        span = (whole - Interval.exactly(dense.sum()) * after.last.mean).widened(off)
+        return GateAnswers(span, float(after.last.scale.lo.min()) * (1 - rounding.gamma(4)))
 
     def _brought(self, cases: NDArray[np.int64] | None) -> Brought:
         """Return what the heads bring in each of these cases, (cases, slots); None: wherever they look, as one case."""
@@ -303,7 +317,7 @@ def wrong_gates(circuit: Circuit, want: Wanted, found: Interval) -> list[Refusal
 
 
 def margin(want: Wanted, found: Interval) -> float:
-    """Return the least lead of the right token's logit, as `GateProof.answers` scales it."""
+    """Return the least lead of the right token's logit, as `GateAnswers.span` has it."""
     lo, hi = (a.transpose(2, 0, 1) for a in (found.lo, found.hi))
     least = np.where(want.bits[:, :, None], lo, -hi).min(axis=2)
     return float(least[want.possible].min())

@@ -45,6 +45,7 @@ from tm2tfr.sources.logic.proof.heads import HeadScores, lead
 from tm2tfr.sources.logic.proof.quantities import Directions, Fits, answers, carried, computed, embedded, rows_of
 from tm2tfr.sources.logic.proof.soft import agree, finer, hardened, hardened_decoder, is_per_position, rounded
 from tm2tfr.sources.logic.truth import LogicTruth
+from tm2tfr.transformer.parts import UNIQUE
 from tm2tfr.transformer.weights import Decoder, digest
 
 # ── That the stream holds what it is claimed to hold, and every answer is right, on all short words in exact arithmetic.
@@ -217,11 +218,13 @@ class LogicProof(Proof[LogicCertificate]):
         decoder = self.decoder
         if decoder.normed:
             raise Refused("shape", "the proof does not know layer norms", "compile the formula anew")
+        if decoder.unique:
+            raise Refused("shape", f"the proof does not know {UNIQUE}", "soften the weights, or omit --variant unique")
         if decoder.soft and not is_per_position(decoder):
             remedy = "soften the formula per position, or see tm2tfr soften for what is known of softmax"
             raise Refused("shape", "the proof knows softmax at a temperature per position alone", remedy)
         if decoder.soft and plain.dtype == "rational":
-            raise Refused("shape", "the exact engine runs average-hard attention only", "use the dense engine")
+            raise Refused("shape", "the exact engine runs hard attention only", "use the dense engine")
         fits, (words, longest) = self._fitting, self._verified
         uniform = sum(head.uniform for layer in decoder.layers for head in layer.heads)
         most = None

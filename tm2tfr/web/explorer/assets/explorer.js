@@ -226,10 +226,11 @@ var explorer = (() => {
     return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
   }
   var AttentionHead = class {
-    /** where: what its layer is called; careful: whether a number can get too large. */
-    constructor(head, where, careful) {
+    /** where: what its layer is called; careful: whether a number can get too large; inverse: 1/τ at a position, null for 1. */
+    constructor(head, where, careful, inverse) {
       this.where = where;
       this.careful = careful;
+      this.inverse = inverse;
       const keys2 = new Set(head.key.rows);
       const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
       [this.name, this.mask, this.soft, this.uniform] = [head.name, head.mask, head.soft, both.length === 0];
@@ -247,6 +248,7 @@ var explorer = (() => {
     }
     where;
     careful;
+    inverse;
     /** The rows of the stream that it adds to. */
     rows;
     /** What it adds to them, once it has looked. */
@@ -291,6 +293,10 @@ var explorer = (() => {
         if (this.scores.length < end2 - start2) this.scores = new Float64Array(2 * (end2 - start2));
         const scores = this.scores.subarray(0, end2 - start2);
         this.score(scores, start2);
+        if (this.inverse) {
+          const factor = this.inverse(position, length);
+          for (let n = 0; n < scores.length; n++) scores[n] *= factor;
+        }
         if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
         look = best(scores, start2);
         if (this.soft) look.weights = softmax(scores);
@@ -474,6 +480,7 @@ var explorer = (() => {
       return longest;
     }
   };
+  var LOOKS = 0.05;
   var Run = class {
     constructor(spec, buffers) {
       this.spec = spec;
@@ -524,14 +531,6 @@ var explorer = (() => {
     look(step, head, i) {
       const [layer, pass] = this.spec.steps[step];
       return this.seen[layer][head](i, pass);
-    }
-    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
-    attention(step, head, i) {
-      const { uniform, sight, count: count2, sharers } = this.look(step, head, i);
-      const weights = new Float64Array(this.count);
-      if (uniform) weights.fill(1 / count2, ...sight);
-      else for (const j of sharers) weights[j] = 1 / count2;
-      return weights;
     }
     /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
     layerOf(step) {
@@ -594,29 +593,48 @@ var explorer = (() => {
       return after2.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks({ mask, seen, sharers }, positions2, buffers) {
+  function looks({ mask, seen, sharers, weights: all }, positions2, buffers) {
     const sight = (i) => inSight(mask, i, positions2);
     if (!seen) {
       return (i) => {
         const [start2, end2] = sight(i);
-        return { uniform: true, sight: [start2, end2], winner: start2, count: end2 - start2, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+        return { uniform: true, sight: [start2, end2], winner: start2, count: end2 - start2, score: 0, runner: -1, runnerScore: 0, sharers: [], weights: null };
       };
     }
     const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name) => buffers(seen[name]));
+    const soft = all ? buffers(all) : null;
+    const starts = [0];
+    for (let i = 0; soft && i < positions2; i++) starts.push(starts[i] + sight(i)[1] - sight(i)[0]);
     return (i, pass) => {
       const n = Math.max(0, pass - 1) * positions2 + i;
       const [start2, end2] = sight(i);
+      const uniform = count2[n] > 1 && count2[n] === end2 - start2;
+      const first = Math.max(0, pass - 1) * starts.at(-1) + starts[soft ? i : 0];
+      const weights = soft && soft.slice(first, first + end2 - start2);
+      const most = weights && mostOf(weights, start2);
       return {
-        uniform: count2[n] > 1 && count2[n] === end2 - start2,
+        uniform,
         sight: [start2, end2],
         winner: winner[n],
-        count: count2[n],
+        count: uniform || !most ? count2[n] : most.length,
         score: score[n],
         runner: runner[n],
         runnerScore: runnerScore[n],
-        sharers: sharers?.[n] ?? [winner[n]]
+        sharers: most ?? sharers?.[n] ?? [winner[n]],
+        weights
       };
     };
+  }
+  function mostOf(weights, start2) {
+    const order2 = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a] || a - b);
+    return order2.filter((k, n) => n === 0 || weights[k] >= LOOKS).map((k) => start2 + k);
+  }
+  function shares({ sharers, sight, weights }, most = Infinity) {
+    const told = sharers.slice(0, most).map((j) => `${j}: ${hundredths(weights[j - sight[0]])}`);
+    return told.join(", ") + (sharers.length > most ? ", …" : "");
+  }
+  function hundredths(weight) {
+    return weight > 0.995 && weight < 1 ? "> 0.99" : String(Number(weight.toFixed(2)));
   }
 
   // src/circuit.ts
@@ -765,10 +783,12 @@ var explorer = (() => {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
   }
-  function number(value, i) {
+  function number(value, denominators) {
     if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i + 1));
-    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+    for (const below of denominators) {
+      const above = Math.round(value * below);
+      if (above !== 0 && above / below === value) return `${above}/${below}`.replace("-", "−");
+    }
     return digits(value);
   }
   function digits(value, precision = 6) {
@@ -792,8 +812,8 @@ var explorer = (() => {
     const [layer, pass] = run2.spec.steps[step];
     return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
   }
-  function words(subspace, value, i) {
-    if (!subspace.labels) return number(value.number, i);
+  function words({ spec }, subspace, value, i) {
+    if (!subspace.labels) return number(value.number, spec.labels ? [i + 1, spec.count, spec.count - i] : [i + 1]);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
     const terms2 = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
@@ -1204,8 +1224,8 @@ var explorer = (() => {
   function order(a, b) {
     if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
     const [x, y] = [fraction(a), fraction(b)];
-    const difference2 = x.over * y.under - y.over * x.under;
-    return difference2 < 0n ? -1 : difference2 > 0n ? 1 : 0;
+    const difference3 = x.over * y.under - y.over * x.under;
+    return difference3 < 0n ? -1 : difference3 > 0n ? 1 : 0;
   }
   function byCodePoint(a, b) {
     const [x, y] = [[...a], [...b]];
@@ -1700,7 +1720,9 @@ var explorer = (() => {
   function looks2(passes, count2, shelf) {
     const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
     const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
-    return { seen: places, sharers };
+    const weights = passes.flatMap((seen) => [...seen.weights].filter(([i]) => i < count2).sort(([a], [b]) => a - b).map(([, own]) => own));
+    const soft = weights.length ? { weights: shelf.add(joined(weights)) } : {};
+    return { ...soft, seen: places, sharers };
   }
   function joined(parts3) {
     return parts3.length === 1 ? parts3[0] : Float64Array.from(parts3.flatMap((part) => [...part]));
@@ -1712,7 +1734,7 @@ var explorer = (() => {
 
   // src/live/decoder.ts
   function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions: positions2, outputs } = spec;
+    const { width, vocabulary, features, expressions, positions: positions2, outputs } = spec;
     const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
     let matrix = 0;
     let entry2 = 0;
@@ -1732,9 +1754,9 @@ var explorer = (() => {
     const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
     const last = norm(spec.norm);
     const layers = spec.layers.map(({ name, heads, hidden }, n) => {
-      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
+      const own = heads.map(({ name: name2, mask, soft, inverse, keys: keys2, values: values2 }) => {
         const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
+        return { name: name2, mask, soft, inverse, query, key, value, output: next(width, values2) };
       });
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };
@@ -1742,7 +1764,7 @@ var explorer = (() => {
     const loops = spec.loops.map(({ first, last: last2, times: times4, until }) => ({ first, last: last2, times: times4, until: until ? next(1, width) : null }));
     const names = namesOf(aboutOf(spec, buffers));
     const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+    return { width, vocabulary, bos, stop, features, expressions, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
   }
   function aboutOf(spec, buffers) {
     return JSON.parse(textAt(buffers, spec.about));
@@ -1752,6 +1774,9 @@ var explorer = (() => {
       directions: layout.flatMap(({ name, labels }) => labels?.map((label2) => `${name}[${label2}]`) ?? [name]),
       units: layers.map(({ feed_forward: part }) => part?.units ?? [])
     };
+  }
+  function isSoft({ layers }) {
+    return layers.some(({ heads }) => heads.some(({ soft }) => soft));
   }
   function answered({ outputs, vocabulary }) {
     if (!outputs.length) return vocabulary;
@@ -1812,15 +1837,61 @@ var explorer = (() => {
     "(-1)^i": (i) => 1 - 2 * (i % 2)
   };
   var MODULO = /^i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)$/;
-  function feature(name) {
+  var OPERATORS = {
+    "+": ([a, b], [c, d]) => [a * d + c * b, b * d],
+    "-": ([a, b], [c, d]) => [a * d - c * b, b * d],
+    "*": ([a, b], [c, d]) => [a * c, b * d],
+    "/": ([a, b], [c, d]) => [a * d * Math.sign(c), b * Math.abs(c)],
+    "%": ([a], [c]) => [c === 0 ? a : (a % c + c) % c, 1],
+    // of whole numbers; with the sign of c
+    "=": (left, right) => truth(difference(left, right) === 0),
+    "!=": (left, right) => truth(difference(left, right) !== 0),
+    "<": (left, right) => truth(difference(left, right) < 0),
+    "<=": (left, right) => truth(difference(left, right) <= 0),
+    ">": (left, right) => truth(difference(left, right) > 0),
+    ">=": (left, right) => truth(difference(left, right) >= 0),
+    "&": ([a], [c]) => truth(a !== 0 && c !== 0),
+    "|": ([a], [c]) => truth(a !== 0 || c !== 0)
+  };
+  function feature(name, expressions) {
+    if (Object.hasOwn(expressions, name)) {
+      const { steps } = expressions[name];
+      return (i, n) => computed(steps, i, n);
+    }
     if (Object.hasOwn(FEATURES, name)) return FEATURES[name];
     const found = MODULO.exec(name);
     if (!found) throw new Error(`unknown position feature '${name}'`);
     const [modulus, remainder] = [Number(found[1]), Number(found[2])];
     return (i) => Number(i % modulus === remainder);
   }
-  function largest(name, i) {
-    return name === "i" || name === "i^2" ? feature(name)(i) : 1;
+  function largest(name, i, expressions) {
+    if (Object.hasOwn(expressions, name)) return expressions[name].largest;
+    return name === "i" || name === "i^2" ? feature(name, expressions)(i, i + 1) : 1;
+  }
+  function ofLength(name, expressions) {
+    return Object.hasOwn(expressions, name) && expressions[name].steps.includes("n");
+  }
+  function computed(steps, i, n) {
+    const stack = [];
+    for (const step of steps) {
+      if (step === "i" || step === "n") stack.push([step === "i" ? i : n, 1]);
+      else if (typeof step === "number") stack.push([step, 1]);
+      else {
+        const right = stack.pop();
+        if (step === "!") stack.push(truth(right[0] === 0));
+        else if (typeof step === "string") stack.push(OPERATORS[step](stack.pop(), right));
+        else if (step[0] === "^") stack.push([right[0] ** step[1], right[1] ** step[1]]);
+        else stack.push(truth(step.slice(1).some((value) => right[0] === value * right[1])));
+      }
+    }
+    const [above, below] = stack.pop();
+    return above / below + 0;
+  }
+  function difference([a, b], [c, d]) {
+    return a * d - c * b;
+  }
+  function truth(holds) {
+    return [Number(holds), 1];
   }
   function isPrime(i) {
     for (let divisor = 2; divisor * divisor <= i; divisor++) if (i % divisor === 0) return false;
@@ -1839,12 +1910,12 @@ var explorer = (() => {
       x = sum(x, most);
     };
     raise(decoder.tokens);
-    x = sum(x, times2(decoder.place, Float64Array.from(decoder.features, (name) => largest(name, MOST_POSITIONS))));
+    x = sum(x, times2(decoder.place, Float64Array.from(decoder.features, (name) => largest(name, MOST_POSITIONS, decoder.expressions))));
     if (decoder.table) raise(decoder.table);
     let fine = small(x);
     for (const { heads, feedForward, attentionNorm, feedForwardNorm } of decoder.layers) {
       const [attends, reads2] = normed(attentionNorm, x);
-      const sizes = heads.map((head) => ofHead(head, reads2));
+      const sizes = heads.map((head) => ofHead(head, reads2, largest(head.inverse, MOST_POSITIONS, decoder.expressions)));
       fine = fine && attends && sizes.every(([safe]) => safe);
       for (const [, added] of sizes) x = sum(x, added);
       if (feedForward) {
@@ -1867,14 +1938,14 @@ var explorer = (() => {
     );
     return [variance < SAFE && small(bound), bound];
   }
-  function ofHead(head, x) {
+  function ofHead(head, x, inverse) {
     const [query, key, value] = [times2(head.query, x), times2(head.key, x), times2(head.value, x)];
     const asked = new Set(head.query.rows);
     let score = 0;
     let fine = true;
     for (const c of new Set(head.key.rows)) {
       if (!asked.has(c)) continue;
-      score += query[c] * key[c];
+      score += query[c] * key[c] * Math.max(1, inverse);
       fine = fine && query[c] < SAFE && key[c] < SAFE;
     }
     return [fine && score < SAFE && small(value.map((each) => each * MOST_POSITIONS)), times2(head.output, value)];
@@ -1904,7 +1975,7 @@ var explorer = (() => {
     constructor(decoder) {
       this.decoder = decoder;
       this.careful = !everythingIsFinite(decoder);
-      this.features = decoder.features.map(feature);
+      this.features = decoder.features.map((name) => feature(name, decoder.expressions));
       this.tokens = new ColumnsOf(decoder.tokens);
       this.place = new LinearMap(decoder.place);
       this.table = decoder.table && new ColumnsOf(decoder.table);
@@ -1926,10 +1997,10 @@ var explorer = (() => {
     norm;
     unembedding;
     bias;
-    embedded(token2, position) {
+    embedded(token2, position, length) {
       const x = new Float64Array(this.decoder.width);
       this.tokens.addTo(x, token2);
-      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
+      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position, length)));
       if (this.table) {
         if (position >= this.table.length) throw beyondTheTable(position);
         this.table.addTo(x, position);
@@ -1973,7 +2044,7 @@ var explorer = (() => {
       const where = layerCalled(this.decoder, n + 1);
       return {
         attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
-        heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
+        heads: heads.map((head) => new AttentionHead(head, where, this.careful, head.inverse === "1" ? null : feature(head.inverse, this.decoder.expressions))),
         feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
         feedForward: feedForward && {
           input: new LinearMap(feedForward.input),
@@ -2005,7 +2076,7 @@ var explorer = (() => {
     residual = new Float64Array(0);
     /** (answers,) the logits at the last position */
     logits = new Float64Array(0);
-    /** Throws `Refused` if a head looks ahead. */
+    /** Throws `Refused` if a head looks ahead, or a number depends on the length. */
     constructor(decoder) {
       refuseAhead(decoder);
       super(decoder);
@@ -2017,7 +2088,7 @@ var explorer = (() => {
      */
     feed(token2, watch) {
       const { position } = this;
-      const x = this.embedded(token2, position);
+      const x = this.embedded(token2, position, position + 1);
       watch?.stage(-1, "embedding", x);
       this.layers.forEach(({ heads, attentionNorm }, n) => {
         if (heads.length) {
@@ -2034,7 +2105,7 @@ var explorer = (() => {
   };
   var Whole = class extends Weights {
     run(tokens, watches) {
-      const streams = Array.from(tokens, (token2, i) => this.embedded(token2, i));
+      const streams = Array.from(tokens, (token2, i) => this.embedded(token2, i, tokens.length));
       for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]);
       const through = (from, to) => {
         for (let n = from; n < to; n++) this.layer(n, streams, watches);
@@ -2084,11 +2155,16 @@ var explorer = (() => {
     return found;
   }
   function refuseAhead(decoder) {
+    const named = decoder.features.find((name) => ofLength(name, decoder.expressions));
+    const what = named === void 0 ? "the temperature depends" : `the position feature ${quoted(named)} depends`;
+    const inverses = decoder.layers.flatMap(({ heads }) => heads.map(({ inverse }) => inverse));
+    if (named !== void 0 || inverses.some((inverse) => ofLength(inverse, decoder.expressions))) {
+      throw new Refused(`${what} on the length, so these weights cannot run position by position: run the whole sequence`);
+    }
     if (decoder.loops.length) throw new Refused("these weights run layers again, so they cannot run position by position: run the whole sequence at once");
     const head = decoder.layers.flatMap(({ heads }) => heads).find(({ mask }) => mask !== "future");
     if (!head) return;
-    const what = `head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead`;
-    throw new Refused(`${what}, so it cannot run position by position: run the whole sequence at once`);
+    throw new Refused(`head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead, so it cannot run position by position: run the whole sequence at once`);
   }
 
   // src/live/python.ts
@@ -2134,6 +2210,24 @@ var explorer = (() => {
   }
 
   // src/live/readout.ts
+  var NEAR = 0.25;
+  function answersOf(decoder, logits) {
+    const soft = isSoft(decoder);
+    let start2 = 0;
+    return decoder.outputs.map(({ labels }) => {
+      let values = logits.slice(start2, start2 += labels ? labels.length : 1);
+      const whole3 = values.map(even);
+      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR)) values = whole3;
+      if (!labels) return values[0] + 0;
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
+  }
+  function even(value) {
+    const below = Math.floor(value);
+    const rest = value - below;
+    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  }
   function startsOf(subspaces) {
     const starts = [0];
     for (const { labels } of subspaces) starts.push(starts.at(-1) + (labels ? labels.length : 1));
@@ -2265,9 +2359,9 @@ var explorer = (() => {
     }
   };
   var Put = class {
-    constructor(at, shares, inner) {
+    constructor(at, shares2, inner) {
       this.at = at;
-      this.shares = shares;
+      this.shares = shares2;
       this.inner = inner;
     }
     at;
@@ -2276,13 +2370,13 @@ var explorer = (() => {
     kept = 0;
     stages = 0;
     stage(layer, part, x) {
-      const { at, shares } = this;
+      const { at, shares: shares2 } = this;
       const here = this.stages++;
-      if (here === at.stage) x[at.h] = shares.h;
+      if (here === at.stage) x[at.h] = shares2.h;
       if (here === at.before + 1) x[at.m] = this.kept;
       this.inner?.stage(layer, part, x);
       if (here !== at.before) return;
-      [this.kept, x[at.m]] = [x[at.m], shares.moved];
+      [this.kept, x[at.m]] = [x[at.m], shares2.moved];
     }
     head(layer, head, look) {
       this.inner?.head(layer, head, look);
@@ -2565,7 +2659,7 @@ var explorer = (() => {
       this.before = new Float64Array(this.starts.at(-1));
       this.standing = subspaces.map(() => ({ value: 0, other: null }));
       this.written = Array.from({ length: 1 + 2 * heads.length }, () => /* @__PURE__ */ new Map());
-      this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
+      this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map(), weights: /* @__PURE__ */ new Map() })));
     }
     subspaces;
     steps;
@@ -2604,6 +2698,7 @@ var explorer = (() => {
       seen.score.set(here, look ? look.scores[first - start2] : 0);
       seen.runner.set(here, runner);
       seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner - start2]);
+      if (look?.weights) seen.weights.set(here, look.weights);
       if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, this.mostSharers)));
     }
     differs(n, x) {
@@ -2661,9 +2756,9 @@ var explorer = (() => {
   var UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
   var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
   function run(task, progress) {
-    const { decoder, columns, tape, truth, word, ends: ends2, search } = task;
+    const { decoder, columns, tape, truth: truth2, word, ends: ends2, search } = task;
     const labels = decoder.outputs.length > 0;
-    const prompt = [...ends2?.before ?? truth?.lead ?? [], ...word, ...ends2?.after ?? []];
+    const prompt = [...ends2?.before ?? truth2?.lead ?? [], ...word, ...ends2?.after ?? []];
     const given = prompted(decoder, prompt);
     const { found, recorder } = labels ? labelled(task, given) : generated(task, given, prompt.length);
     const [rows, expected] = [[], []];
@@ -2679,7 +2774,7 @@ var explorer = (() => {
       }
     };
     for (; ; ) {
-      const want = truth?.rows.next();
+      const want = truth2?.rows.next();
       if (want?.done && !differs) break;
       const row = next();
       if (want && !want.done) {
@@ -2694,12 +2789,12 @@ var explorer = (() => {
       if (rows.length % 64 === 0) progress(rows.length);
     }
     const stop = decoder.stop.map((token2) => decoder.vocabulary[token2]);
-    const ending2 = truth && (!differs || !differs.row) ? truth.ending(stop, decoder.positions) : null;
+    const ending2 = truth2 && (!differs || !differs.row) ? truth2.ending(stop, decoder.positions) : null;
     let divergence = null;
     if (ending2) divergence = { position: rows.length - 1, column: STOP2, ...ending2, cause: [UNSEARCHED] };
     else if (differs) {
-      divergence = difference(columns, differs);
-      if (search && truth) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth, expected: labels ? expected : expected.slice(0, differs.position + 1), given, position: differs.position, row: differs.row });
+      divergence = difference2(columns, differs);
+      if (search && truth2) divergence.cause = searched({ ...search, broken: decoder, columns, reader: new Readout(task.readout, task.subspaces), truth: truth2, expected: labels ? expected : expected.slice(0, differs.position + 1), given, position: differs.position, row: differs.row });
     }
     const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
     const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
@@ -2720,28 +2815,19 @@ var explorer = (() => {
     const { passed, recorder } = recordedWhole(decoder, given, subspaces);
     return { found: passed.map(({ logits }, i) => [decoder.vocabulary[given[i]], ...answersOf(decoder, logits)]).values(), recorder };
   }
-  function answersOf({ outputs }, logits) {
-    let start2 = 0;
-    return outputs.map(({ labels }) => {
-      const values = logits.subarray(start2, start2 += labels ? labels.length : 1);
-      if (!labels) return values[0] + 0;
-      const hot = labels.filter((_, k) => values[k]);
-      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
-    });
-  }
-  function difference(columns, { want, row, position }) {
+  function difference2(columns, { want, row, position }) {
     const found = row ?? want.map(() => null);
     const at = want.findIndex((cell, n2) => !agrees(cell, found[n2]));
     const n = at < 0 ? want.length - 1 : at;
     const { name, signed } = columns[n];
     return { position, column: name, expected: written(want[n], signed), found: written(found[n], signed), cause: [UNSEARCHED] };
   }
-  function searched({ broken, right, about, claims, columns, reader, truth, expected, given, position, row }) {
+  function searched({ broken, right, about, claims, columns, reader, truth: truth2, expected, given, position, row }) {
     const labels = right.outputs.length > 0;
     const names = columns.map(({ name }) => name);
     const numbers = new Map(right.vocabulary.map((token2, n) => [token2, n]));
     const tokens = labels ? given : expected.map((cells2) => numbers.get(String(cells2[0])));
-    const { about: said, bump } = truth.facts(expected, names);
+    const { about: said, bump } = truth2.facts(expected, names);
     const h = names.indexOf("h");
     try {
       const facts = { tokens, about: said, bump, cell: (i2) => Number(expected[i2][h]) };
@@ -2783,11 +2869,11 @@ var explorer = (() => {
     const made = runs.map(({ spec, decoder, right, about }) => {
       const { columns, subspaces, live, tape } = spec;
       const names = columns.map(({ name }) => name);
-      const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
-      const search = live.claims && { right, about, claims: live.claims };
-      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
+      const truth2 = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
+      const search = live.claims && !isSoft(right) ? { right, about, claims: live.claims } : null;
+      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth: truth2, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
-      return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
+      return documented(spec, ran, text === null ? word : [...text], truth2?.result() ?? "", shelf);
     });
     return { runs: made, columns: shelf.columns };
   }
@@ -3480,7 +3566,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/live/inputs.ts
-  var NEAR = 60;
+  var NEAR2 = 60;
   var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
   var SEPARATORS = /\s*[+*,]\s*/;
   var NUMBER2 = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
@@ -3506,7 +3592,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
-    const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
+    const near2 = signs.slice(Math.max(0, first - NEAR2), first + NEAR2);
     const shown2 = near2.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
     const marks = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
@@ -3609,7 +3695,6 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/live/soft.ts
-  var NEAR2 = 0.25;
   var HIGHEST = 10;
   var LOWEST = -10;
   var STREAK = 3;
@@ -3626,28 +3711,15 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }));
     return { ...decoder, layers };
   }
-  function answersAt({ outputs }, logits, soft) {
-    let start2 = 0;
-    return outputs.map(({ labels }) => {
-      let values = Array.from(logits.subarray(start2, start2 += labels ? labels.length : 1));
-      const whole3 = values.map(even);
-      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR2)) values = whole3;
-      if (!labels) return plainNumber(values[0] + 0);
-      const hot = labels.filter((_, k) => values[k]);
-      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
-    });
-  }
-  function even(value) {
-    const below = Math.floor(value);
-    const rest = value - below;
-    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  function answersAt(decoder, logits) {
+    return answersOf(decoder, logits).map((answer) => typeof answer === "number" ? plainNumber(answer) : String(answer));
   }
   var Softness = class {
     /** tokens: all that are fed. */
     constructor(decoder, tokens) {
       this.decoder = decoder;
       this.given = prompted(decoder, tokens);
-      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits, false));
+      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits));
     }
     decoder;
     /** The answers under hard attention, by position and output. */
@@ -3657,8 +3729,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const weights = this.decoder.layers.map(({ heads }) => heads.map(() => []));
       const watch = (i) => ({ stage() {
       }, head: (layer, head, look) => weights[layer][head][i] = look && look.weights });
-      const passed = wholeRun(softened(this.decoder, temperature), this.given, new Map(this.given.map((_, i) => [i, watch(i)])));
-      const answers2 = passed.map(({ logits }) => answersAt(this.decoder, logits, true));
+      const soft = softened(this.decoder, temperature);
+      const passed = wholeRun(soft, this.given, new Map(this.given.map((_, i) => [i, watch(i)])));
+      const answers2 = passed.map(({ logits }) => answersAt(soft, logits));
       let [right, flips] = [0, null];
       answers2.forEach(
         (row, i) => row.forEach((answer, k) => {
@@ -4681,6 +4754,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   };
 
   // src/strip.ts
+  var FAINTEST = 0.18;
   var MOST3 = 60;
   var LANE = 26;
   var LOWEST2 = 42;
@@ -4716,7 +4790,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}${run2.spec.softmax && `; ${run2.spec.softmax}: an arc is as strong as its weight`}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -4965,11 +5039,12 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks4.length - 1) / 2) * 5);
           const peak = height - lift / 0.75;
+          const faint = { opacity: look.weights ? Math.max(FAINTEST, look.weights[j - look.sight[0]]).toFixed(2) : null };
           if (j === i) {
-            labels[0] = from;
-            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash }), tip(from + 7, height));
+            if (j === targets[0]) labels[0] = from;
+            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash, ...faint }), tip(from + 7, height, faint));
           } else {
-            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash }), tip(to, height));
+            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash, ...faint }), tip(to, height, faint));
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label2));
@@ -5002,6 +5077,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function described3(look) {
     if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
+    if (look.weights) return `weights of softmax: ${shares(look)}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -5011,8 +5087,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
     return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);
   }
-  function tip(x, y) {
-    return svg("path", { class: "tip", d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
+  function tip(x, y, more) {
+    return svg("path", { class: "tip", ...more, d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
   }
 
   // src/layers.ts
@@ -5145,7 +5221,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         const look = this.run.look(step, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
         const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the attention` : `${i} → ${look.winner}`;
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.weights ? `${i} → ${shares(look, MOST_NAMED2)}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the attention` : `${i} → ${look.winner}`;
         const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
@@ -5173,7 +5249,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { run: run2 } = this;
       if (equations.size) return this.computed(step, i, equations);
       const changed2 = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
+        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(run2, subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
     }
@@ -5183,7 +5259,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       return run2.spec.subspaces.flatMap((subspace, n) => {
         const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i)];
         if (formula === void 0 && !changed2) return [];
-        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i), i);
+        const whole3 = words(run2, subspace, run2.value(n, 2 * step + 2, i), i);
         const text = shortened(whole3, MOST_CHARACTERS);
         const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
         const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
@@ -5307,7 +5383,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
               { class: `${changed2 ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
-              el("span", { class: "mono words" }, words(subspace, value, i)),
+              el("span", { class: "mono words" }, words(run2, subspace, value, i)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
           ];
@@ -5508,7 +5584,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const [first, second, third] = node.arguments;
     const here = (...which) => which.map((each) => [each, i]);
     const true_ = Boolean(at(number3, i));
-    const truth = (which, p) => at(which, p) ? "true" : "false";
+    const truth2 = (which, p) => at(which, p) ? "true" : "false";
     const span = (which, positions2) => positions2.map((p) => [which, p]);
     switch (node.operator) {
       case "input":
@@ -5523,9 +5599,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       case "same":
         return { words: [named(first), " is ", { code: text(first, i) }, " and ", named(second), " is ", { code: text(second, i) }], cells: here(first, second) };
       case "choose":
-        return { words: [named(first), ` is ${truth(first, i)}, so it is `, named(at(first, i) ? second : third)], cells: here(first, at(first, i) ? second : third) };
+        return { words: [named(first), ` is ${truth2(first, i)}, so it is `, named(at(first, i) ? second : third)], cells: here(first, at(first, i) ? second : third) };
       case "not":
-        return { words: [named(first), ` is ${truth(first, i)}`], cells: here(first) };
+        return { words: [named(first), ` is ${truth2(first, i)}`], cells: here(first) };
       case "and":
       case "or": {
         const decides = node.operator === "or";
@@ -5536,9 +5612,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         return { words: [...words2, ...more, ` ${deciding.length > 1 ? "are" : "is"} ${decides ? "true" : "false"}`], cells: here(...deciding) };
       }
       case "previous":
-        return i === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth(first, i - 1)} at ${i - 1}`], cells: span(first, [i - 1]) };
+        return i === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth2(first, i - 1)} at ${i - 1}`], cells: span(first, [i - 1]) };
       case "next":
-        return i === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i + 1)} at ${i + 1}`], cells: span(first, [i + 1]) };
+        return i === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth2(first, i + 1)} at ${i + 1}`], cells: span(first, [i + 1]) };
       case "since":
       case "until":
         return nearest3(node, at, nodes, i, n);
@@ -6374,8 +6450,9 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         label: `${layer + 1}.${head + 1}`,
         hue: this.number(layer, head) % 7,
         keys: this.word.map((_, at) => {
-          const weights = this.run.attention(steps[layer], head, this.position(at));
-          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+          const { uniform, sight, sharers } = this.run.look(steps[layer], head, this.position(at));
+          const looked = (j) => uniform ? sight[0] <= j && j < sight[1] : sharers.includes(j);
+          return this.word.flatMap((_2, k) => looked(this.position(k)) ? [k] : []);
         })
       }));
     }
@@ -6822,10 +6899,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     softness = null;
     found = null;
     at = 0;
-    /** The panel of a run; null: its weights are not in the page, have loops, or no head that scores differ for. */
+    /** The panel of a run; null: its weights are not in the page, have loops or softmax of their own, or no head that scores differ for. */
     static of(run2, store, buffers) {
       const { decoder: spec, labels, loops, layers } = run2.spec;
-      if (!labels || loops.length || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
+      if (!labels || loops.length || run2.spec.softmax || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
       return new _SoftPanel(run2, store, () => decoderOf(spec, buffers));
     }
     draw(position) {
@@ -7225,16 +7302,18 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     const l = run2.layerOf(step);
     const { heads } = run2.spec.layers[l];
     const told = heads.slice(0, MOST7).flatMap((_, k) => {
-      const { uniform, count: shared, winner, sharers } = run2.look(step, k, i);
+      const look = run2.look(step, k, i);
+      const { uniform, count: shared, winner, sharers, weights } = look;
       const head = [k ? "; head " : "head ", code(`${l + 1}.${k + 1}`)];
       if (uniform && shared > 1) return [...head, " takes the mean of ", count(shared, "position")];
+      if (weights && shared > 1) return [...head, " gives most of its weight to positions ", code(shares(look, MOST7))];
       if (shared > 1) return [...head, ` attends to ${count(shared, "position")} equally: `, code(sharers.slice(0, MOST7).join(", ") + (shared > MOST7 ? ", …" : ""))];
       return [...head, " attends to position ", code(winner), ", the token ", code(run2.rows.fed(winner))];
     });
     return heads.length > MOST7 ? [...told, `; and ${count(heads.length - MOST7, "more head")}`] : told;
   }
   function written2(run2, step, i) {
-    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
+    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(run2, subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
     const plain3 = changed2.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
     const told = plain3.slice(0, MOST7).flatMap(([name, value], n) => [n ? ", " : "", el("span", {}, name), " = ", code(value)]);
     const more = changed2.length - Math.min(MOST7, plain3.length);

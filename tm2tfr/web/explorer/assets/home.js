@@ -156,6 +156,7 @@
       return longest;
     }
   };
+  var LOOKS = 0.05;
   var Run = class {
     constructor(spec, buffers) {
       this.spec = spec;
@@ -206,14 +207,6 @@
     look(step, head, i) {
       const [layer, pass] = this.spec.steps[step];
       return this.seen[layer][head](i, pass);
-    }
-    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
-    attention(step, head, i) {
-      const { uniform, sight, count: count2, sharers } = this.look(step, head, i);
-      const weights = new Float64Array(this.count);
-      if (uniform) weights.fill(1 / count2, ...sight);
-      else for (const j of sharers) weights[j] = 1 / count2;
-      return weights;
     }
     /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
     layerOf(step) {
@@ -276,29 +269,48 @@
       return after2.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks({ mask, seen, sharers }, positions, buffers) {
+  function looks({ mask, seen, sharers, weights: all }, positions, buffers) {
     const sight = (i) => inSight(mask, i, positions);
     if (!seen) {
       return (i) => {
         const [start2, end2] = sight(i);
-        return { uniform: true, sight: [start2, end2], winner: start2, count: end2 - start2, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+        return { uniform: true, sight: [start2, end2], winner: start2, count: end2 - start2, score: 0, runner: -1, runnerScore: 0, sharers: [], weights: null };
       };
     }
     const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name) => buffers(seen[name]));
+    const soft = all ? buffers(all) : null;
+    const starts = [0];
+    for (let i = 0; soft && i < positions; i++) starts.push(starts[i] + sight(i)[1] - sight(i)[0]);
     return (i, pass) => {
       const n = Math.max(0, pass - 1) * positions + i;
       const [start2, end2] = sight(i);
+      const uniform = count2[n] > 1 && count2[n] === end2 - start2;
+      const first = Math.max(0, pass - 1) * starts.at(-1) + starts[soft ? i : 0];
+      const weights = soft && soft.slice(first, first + end2 - start2);
+      const most = weights && mostOf(weights, start2);
       return {
-        uniform: count2[n] > 1 && count2[n] === end2 - start2,
+        uniform,
         sight: [start2, end2],
         winner: winner[n],
-        count: count2[n],
+        count: uniform || !most ? count2[n] : most.length,
         score: score[n],
         runner: runner[n],
         runnerScore: runnerScore[n],
-        sharers: sharers?.[n] ?? [winner[n]]
+        sharers: most ?? sharers?.[n] ?? [winner[n]],
+        weights
       };
     };
+  }
+  function mostOf(weights, start2) {
+    const order2 = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a] || a - b);
+    return order2.filter((k, n) => n === 0 || weights[k] >= LOOKS).map((k) => start2 + k);
+  }
+  function shares({ sharers, sight, weights }, most = Infinity) {
+    const told = sharers.slice(0, most).map((j) => `${j}: ${hundredths(weights[j - sight[0]])}`);
+    return told.join(", ") + (sharers.length > most ? ", …" : "");
+  }
+  function hundredths(weight) {
+    return weight > 0.995 && weight < 1 ? "> 0.99" : String(Number(weight.toFixed(2)));
   }
 
   // src/history.ts
@@ -382,7 +394,7 @@
 
   // src/live/decoder.ts
   function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions, outputs } = spec;
+    const { width, vocabulary, features, expressions, positions, outputs } = spec;
     const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
     let matrix = 0;
     let entry = 0;
@@ -402,9 +414,9 @@
     const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
     const last = norm(spec.norm);
     const layers = spec.layers.map(({ name, heads, hidden }, n) => {
-      const own = heads.map(({ name: name2, mask, keys, values: values2 }) => {
+      const own = heads.map(({ name: name2, mask, soft, inverse, keys, values: values2 }) => {
         const [query, key, value] = [next(keys, width), next(keys, width), next(values2, width)];
-        return { name: name2, mask, soft: false, query, key, value, output: next(width, values2) };
+        return { name: name2, mask, soft, inverse, query, key, value, output: next(width, values2) };
       });
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };
@@ -412,7 +424,7 @@
     const loops = spec.loops.map(({ first, last: last2, times: times3, until }) => ({ first, last: last2, times: times3, until: until ? next(1, width) : null }));
     const names = namesOf(aboutOf(spec, buffers));
     const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
+    return { width, vocabulary, bos, stop, features, expressions, positions, outputs, layers, loops, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
   }
   function aboutOf(spec, buffers) {
     return JSON.parse(textAt(buffers, spec.about));
@@ -1057,10 +1069,12 @@
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
   }
-  function number2(value, i) {
+  function number2(value, denominators) {
     if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i + 1));
-    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+    for (const below of denominators) {
+      const above = Math.round(value * below);
+      if (above !== 0 && above / below === value) return `${above}/${below}`.replace("-", "−");
+    }
     return digits(value);
   }
   function digits(value, precision = 6) {
@@ -1084,8 +1098,8 @@
     const [layer, pass] = run2.spec.steps[step];
     return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
   }
-  function words(subspace, value, i) {
-    if (!subspace.labels) return number2(value.number, i);
+  function words({ spec }, subspace, value, i) {
+    if (!subspace.labels) return number2(value.number, spec.labels ? [i + 1, spec.count, spec.count - i] : [i + 1]);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
     const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
@@ -1172,6 +1186,7 @@
   }
 
   // src/strip.ts
+  var FAINTEST = 0.18;
   var MOST = 60;
   var LANE = 26;
   var LOWEST = 42;
@@ -1207,7 +1222,7 @@
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}${run2.spec.softmax && `; ${run2.spec.softmax}: an arc is as strong as its weight`}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -1456,11 +1471,12 @@
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks3.length - 1) / 2) * 5);
           const peak = height - lift / 0.75;
+          const faint = { opacity: look.weights ? Math.max(FAINTEST, look.weights[j - look.sight[0]]).toFixed(2) : null };
           if (j === i) {
-            labels[0] = from;
-            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash }), tip(from + 7, height));
+            if (j === targets[0]) labels[0] = from;
+            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash, ...faint }), tip(from + 7, height, faint));
           } else {
-            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash }), tip(to, height));
+            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash, ...faint }), tip(to, height, faint));
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
@@ -1493,6 +1509,7 @@
   }
   function described2(look) {
     if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
+    if (look.weights) return `weights of softmax: ${shares(look)}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -1502,8 +1519,8 @@
     const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
     return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);
   }
-  function tip(x, y) {
-    return svg("path", { class: "tip", d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
+  function tip(x, y, more) {
+    return svg("path", { class: "tip", ...more, d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
   }
 
   // src/layers.ts
@@ -1636,7 +1653,7 @@
         const look = this.run.look(step, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
         const named = look.sharers.slice(0, MOST_NAMED).join(", ") + (look.sharers.length > MOST_NAMED ? ", …" : "");
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the attention` : `${i} → ${look.winner}`;
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.weights ? `${i} → ${shares(look, MOST_NAMED)}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the attention` : `${i} → ${look.winner}`;
         const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
@@ -1664,7 +1681,7 @@
       const { run: run2 } = this;
       if (equations.size) return this.computed(step, i, equations);
       const changed = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
+        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(run2, subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
     }
@@ -1674,7 +1691,7 @@
       return run2.spec.subspaces.flatMap((subspace, n) => {
         const [formula, changed] = [equations.get(subspace.name), run2.changed(n, step, i)];
         if (formula === void 0 && !changed) return [];
-        const whole2 = words(subspace, run2.value(n, 2 * step + 2, i), i);
+        const whole2 = words(run2, subspace, run2.value(n, 2 * step + 2, i), i);
         const text = shortened(whole2, MOST_CHARACTERS);
         const value = el("b", { class: "value mono", title: text === whole2 ? null : whole2 }, text);
         const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
@@ -1860,16 +1877,18 @@
     const l = run2.layerOf(step);
     const { heads } = run2.spec.layers[l];
     const told = heads.slice(0, MOST2).flatMap((_, k) => {
-      const { uniform, count: shared, winner, sharers } = run2.look(step, k, i);
+      const look = run2.look(step, k, i);
+      const { uniform, count: shared, winner, sharers, weights } = look;
       const head = [k ? "; head " : "head ", code(`${l + 1}.${k + 1}`)];
       if (uniform && shared > 1) return [...head, " takes the mean of ", count(shared, "position")];
+      if (weights && shared > 1) return [...head, " gives most of its weight to positions ", code(shares(look, MOST2))];
       if (shared > 1) return [...head, ` attends to ${count(shared, "position")} equally: `, code(sharers.slice(0, MOST2).join(", ") + (shared > MOST2 ? ", …" : ""))];
       return [...head, " attends to position ", code(winner), ", the token ", code(run2.rows.fed(winner))];
     });
     return heads.length > MOST2 ? [...told, `; and ${count(heads.length - MOST2, "more head")}`] : told;
   }
   function written(run2, step, i) {
-    const changed = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
+    const changed = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(run2, subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
     const plain2 = changed.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
     const told = plain2.slice(0, MOST2).flatMap(([name, value], n) => [n ? ", " : "", el("span", {}, name), " = ", code(value)]);
     const more = changed.length - Math.min(MOST2, plain2.length);

@@ -175,10 +175,12 @@
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
   }
-  function number(value, i2) {
+  function number(value, denominators) {
     if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i2 + 1));
-    if (above !== 0 && above / (i2 + 1) === value) return `${above}/${i2 + 1}`.replace("-", "−");
+    for (const below of denominators) {
+      const above = Math.round(value * below);
+      if (above !== 0 && above / below === value) return `${above}/${below}`.replace("-", "−");
+    }
     return digits(value);
   }
   function digits(value, precision = 6) {
@@ -202,8 +204,8 @@
     const [layer2, pass] = run2.spec.steps[step];
     return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
   }
-  function words(subspace, value, i2) {
-    if (!subspace.labels) return number(value.number, i2);
+  function words({ spec }, subspace, value, i2) {
+    if (!subspace.labels) return number(value.number, spec.labels ? [i2 + 1, spec.count, spec.count - i2] : [i2 + 1]);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
     const terms2 = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
@@ -24590,10 +24592,11 @@
     return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
   }
   var AttentionHead = class {
-    /** where: what its layer is called; careful: whether a number can get too large. */
-    constructor(head, where, careful) {
+    /** where: what its layer is called; careful: whether a number can get too large; inverse: 1/τ at a position, null for 1. */
+    constructor(head, where, careful, inverse) {
       this.where = where;
       this.careful = careful;
+      this.inverse = inverse;
       const keys2 = new Set(head.key.rows);
       const both = Int32Array.from(new Set(head.query.rows)).filter((row) => keys2.has(row));
       [this.name, this.mask, this.soft, this.uniform] = [head.name, head.mask, head.soft, both.length === 0];
@@ -24611,6 +24614,7 @@
     }
     where;
     careful;
+    inverse;
     /** The rows of the stream that it adds to. */
     rows;
     /** What it adds to them, once it has looked. */
@@ -24655,6 +24659,10 @@
         if (this.scores.length < end2 - start) this.scores = new Float64Array(2 * (end2 - start));
         const scores = this.scores.subarray(0, end2 - start);
         this.score(scores, start);
+        if (this.inverse) {
+          const factor = this.inverse(position, length);
+          for (let n = 0; n < scores.length; n++) scores[n] *= factor;
+        }
         if (this.careful && firstInfinite(scores) >= 0) throw this.soft ? tooSoft(this.named, position) : tooLarge(this.named, position, "a score");
         look = best(scores, start);
         if (this.soft) look.weights = softmax(scores);
@@ -24838,6 +24846,7 @@
       return longest;
     }
   };
+  var LOOKS = 0.05;
   var Run = class {
     constructor(spec, buffers) {
       this.spec = spec;
@@ -24888,14 +24897,6 @@
     look(step, head, i2) {
       const [layer2, pass] = this.spec.steps[step];
       return this.seen[layer2][head](i2, pass);
-    }
-    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
-    attention(step, head, i2) {
-      const { uniform, sight, count: count2, sharers } = this.look(step, head, i2);
-      const weights = new Float64Array(this.count);
-      if (uniform) weights.fill(1 / count2, ...sight);
-      else for (const j of sharers) weights[j] = 1 / count2;
-      return weights;
     }
     /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
     layerOf(step) {
@@ -24958,29 +24959,48 @@
       return after2.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks({ mask, seen, sharers }, positions, buffers) {
+  function looks({ mask, seen, sharers, weights: all }, positions, buffers) {
     const sight = (i2) => inSight(mask, i2, positions);
     if (!seen) {
       return (i2) => {
         const [start, end2] = sight(i2);
-        return { uniform: true, sight: [start, end2], winner: start, count: end2 - start, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+        return { uniform: true, sight: [start, end2], winner: start, count: end2 - start, score: 0, runner: -1, runnerScore: 0, sharers: [], weights: null };
       };
     }
     const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name2) => buffers(seen[name2]));
+    const soft = all ? buffers(all) : null;
+    const starts = [0];
+    for (let i2 = 0; soft && i2 < positions; i2++) starts.push(starts[i2] + sight(i2)[1] - sight(i2)[0]);
     return (i2, pass) => {
       const n = Math.max(0, pass - 1) * positions + i2;
       const [start, end2] = sight(i2);
+      const uniform = count2[n] > 1 && count2[n] === end2 - start;
+      const first = Math.max(0, pass - 1) * starts.at(-1) + starts[soft ? i2 : 0];
+      const weights = soft && soft.slice(first, first + end2 - start);
+      const most = weights && mostOf(weights, start);
       return {
-        uniform: count2[n] > 1 && count2[n] === end2 - start,
+        uniform,
         sight: [start, end2],
         winner: winner[n],
-        count: count2[n],
+        count: uniform || !most ? count2[n] : most.length,
         score: score[n],
         runner: runner[n],
         runnerScore: runnerScore[n],
-        sharers: sharers?.[n] ?? [winner[n]]
+        sharers: most ?? sharers?.[n] ?? [winner[n]],
+        weights
       };
     };
+  }
+  function mostOf(weights, start) {
+    const order2 = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a] || a - b);
+    return order2.filter((k, n) => n === 0 || weights[k] >= LOOKS).map((k) => start + k);
+  }
+  function shares({ sharers, sight, weights }, most = Infinity) {
+    const told = sharers.slice(0, most).map((j) => `${j}: ${hundredths(weights[j - sight[0]])}`);
+    return told.join(", ") + (sharers.length > most ? ", …" : "");
+  }
+  function hundredths(weight) {
+    return weight > 0.995 && weight < 1 ? "> 0.99" : String(Number(weight.toFixed(2)));
   }
 
   // src/circuit.ts
@@ -25257,8 +25277,8 @@
   function order(a, b) {
     if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
     const [x, y] = [fraction(a), fraction(b)];
-    const difference = x.over * y.under - y.over * x.under;
-    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+    const difference2 = x.over * y.under - y.over * x.under;
+    return difference2 < 0n ? -1 : difference2 > 0n ? 1 : 0;
   }
   function byCodePoint(a, b) {
     const [x, y] = [[...a], [...b]];
@@ -25646,7 +25666,7 @@
 
   // src/live/decoder.ts
   function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions, outputs } = spec;
+    const { width, vocabulary, features, expressions, positions, outputs } = spec;
     const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
     let matrix = 0;
     let entry2 = 0;
@@ -25666,9 +25686,9 @@
     const norms = spec.layers.map((layer2) => ({ attentionNorm: norm(layer2.attention_norm), feedForwardNorm: norm(layer2.feed_forward_norm) }));
     const last2 = norm(spec.norm);
     const layers = spec.layers.map(({ name: name2, heads, hidden }, n) => {
-      const own = heads.map(({ name: name3, mask, keys: keys2, values: values2 }) => {
+      const own = heads.map(({ name: name3, mask, soft, inverse, keys: keys2, values: values2 }) => {
         const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name3, mask, soft: false, query, key, value, output: next(width, values2) };
+        return { name: name3, mask, soft, inverse, query, key, value, output: next(width, values2) };
       });
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name: name2, heads: own, feedForward, ...norms[n] };
@@ -25676,7 +25696,7 @@
     const loops = spec.loops.map(({ first, last: last3, times: times4, until }) => ({ first, last: last3, times: times4, until: until ? next(1, width) : null }));
     const names = namesOf(aboutOf(spec, buffers));
     const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
+    return { width, vocabulary, bos, stop, features, expressions, positions, outputs, layers, loops, norm: last2, tokens, place, table: table2, unembedding, unembeddingBias, names };
   }
   function aboutOf(spec, buffers) {
     return JSON.parse(textAt(buffers, spec.about));
@@ -25686,6 +25706,9 @@
       directions: layout.flatMap(({ name: name2, labels }) => labels?.map((label) => `${name2}[${label}]`) ?? [name2]),
       units: layers.map(({ feed_forward: part }) => part?.units ?? [])
     };
+  }
+  function isSoft({ layers }) {
+    return layers.some(({ heads }) => heads.some(({ soft }) => soft));
   }
   function answered({ outputs, vocabulary }) {
     if (!outputs.length) return vocabulary;
@@ -25746,15 +25769,58 @@
     "(-1)^i": (i2) => 1 - 2 * (i2 % 2)
   };
   var MODULO = /^i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)$/;
-  function feature(name2) {
+  var OPERATORS = {
+    "+": ([a, b], [c, d]) => [a * d + c * b, b * d],
+    "-": ([a, b], [c, d]) => [a * d - c * b, b * d],
+    "*": ([a, b], [c, d]) => [a * c, b * d],
+    "/": ([a, b], [c, d]) => [a * d * Math.sign(c), b * Math.abs(c)],
+    "%": ([a], [c]) => [c === 0 ? a : (a % c + c) % c, 1],
+    // of whole numbers; with the sign of c
+    "=": (left, right) => truth(difference(left, right) === 0),
+    "!=": (left, right) => truth(difference(left, right) !== 0),
+    "<": (left, right) => truth(difference(left, right) < 0),
+    "<=": (left, right) => truth(difference(left, right) <= 0),
+    ">": (left, right) => truth(difference(left, right) > 0),
+    ">=": (left, right) => truth(difference(left, right) >= 0),
+    "&": ([a], [c]) => truth(a !== 0 && c !== 0),
+    "|": ([a], [c]) => truth(a !== 0 || c !== 0)
+  };
+  function feature(name2, expressions) {
+    if (Object.hasOwn(expressions, name2)) {
+      const { steps } = expressions[name2];
+      return (i2, n) => computed(steps, i2, n);
+    }
     if (Object.hasOwn(FEATURES, name2)) return FEATURES[name2];
     const found = MODULO.exec(name2);
     if (!found) throw new Error(`unknown position feature '${name2}'`);
     const [modulus, remainder] = [Number(found[1]), Number(found[2])];
     return (i2) => Number(i2 % modulus === remainder);
   }
-  function largest(name2, i2) {
-    return name2 === "i" || name2 === "i^2" ? feature(name2)(i2) : 1;
+  function largest(name2, i2, expressions) {
+    if (Object.hasOwn(expressions, name2)) return expressions[name2].largest;
+    return name2 === "i" || name2 === "i^2" ? feature(name2, expressions)(i2, i2 + 1) : 1;
+  }
+  function computed(steps, i2, n) {
+    const stack = [];
+    for (const step of steps) {
+      if (step === "i" || step === "n") stack.push([step === "i" ? i2 : n, 1]);
+      else if (typeof step === "number") stack.push([step, 1]);
+      else {
+        const right = stack.pop();
+        if (step === "!") stack.push(truth(right[0] === 0));
+        else if (typeof step === "string") stack.push(OPERATORS[step](stack.pop(), right));
+        else if (step[0] === "^") stack.push([right[0] ** step[1], right[1] ** step[1]]);
+        else stack.push(truth(step.slice(1).some((value) => right[0] === value * right[1])));
+      }
+    }
+    const [above, below] = stack.pop();
+    return above / below + 0;
+  }
+  function difference([a, b], [c, d]) {
+    return a * d - c * b;
+  }
+  function truth(holds) {
+    return [Number(holds), 1];
   }
   function isPrime(i2) {
     for (let divisor = 2; divisor * divisor <= i2; divisor++) if (i2 % divisor === 0) return false;
@@ -25773,12 +25839,12 @@
       x = sum(x, most);
     };
     raise(decoder.tokens);
-    x = sum(x, times2(decoder.place, Float64Array.from(decoder.features, (name2) => largest(name2, MOST_POSITIONS))));
+    x = sum(x, times2(decoder.place, Float64Array.from(decoder.features, (name2) => largest(name2, MOST_POSITIONS, decoder.expressions))));
     if (decoder.table) raise(decoder.table);
     let fine = small(x);
     for (const { heads, feedForward, attentionNorm, feedForwardNorm } of decoder.layers) {
       const [attends, reads2] = normed(attentionNorm, x);
-      const sizes = heads.map((head) => ofHead(head, reads2));
+      const sizes = heads.map((head) => ofHead(head, reads2, largest(head.inverse, MOST_POSITIONS, decoder.expressions)));
       fine = fine && attends && sizes.every(([safe]) => safe);
       for (const [, added] of sizes) x = sum(x, added);
       if (feedForward) {
@@ -25801,14 +25867,14 @@
     );
     return [variance < SAFE && small(bound), bound];
   }
-  function ofHead(head, x) {
+  function ofHead(head, x, inverse) {
     const [query, key, value] = [times2(head.query, x), times2(head.key, x), times2(head.value, x)];
     const asked = new Set(head.query.rows);
     let score = 0;
     let fine = true;
     for (const c of new Set(head.key.rows)) {
       if (!asked.has(c)) continue;
-      score += query[c] * key[c];
+      score += query[c] * key[c] * Math.max(1, inverse);
       fine = fine && query[c] < SAFE && key[c] < SAFE;
     }
     return [fine && score < SAFE && small(value.map((each) => each * MOST_POSITIONS)), times2(head.output, value)];
@@ -25838,7 +25904,7 @@
     constructor(decoder) {
       this.decoder = decoder;
       this.careful = !everythingIsFinite(decoder);
-      this.features = decoder.features.map(feature);
+      this.features = decoder.features.map((name2) => feature(name2, decoder.expressions));
       this.tokens = new ColumnsOf(decoder.tokens);
       this.place = new LinearMap(decoder.place);
       this.table = decoder.table && new ColumnsOf(decoder.table);
@@ -25860,10 +25926,10 @@
     norm;
     unembedding;
     bias;
-    embedded(token3, position) {
+    embedded(token3, position, length) {
       const x = new Float64Array(this.decoder.width);
       this.tokens.addTo(x, token3);
-      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position)));
+      this.place.addTo(x, Float64Array.from(this.features, (at) => at(position, length)));
       if (this.table) {
         if (position >= this.table.length) throw beyondTheTable(position);
         this.table.addTo(x, position);
@@ -25907,7 +25973,7 @@
       const where = layerCalled(this.decoder, n + 1);
       return {
         attentionNorm: attentionNorm && new LayerNorm(attentionNorm, `${where}, norm before attention`),
-        heads: heads.map((head) => new AttentionHead(head, where, this.careful)),
+        heads: heads.map((head) => new AttentionHead(head, where, this.careful, head.inverse === "1" ? null : feature(head.inverse, this.decoder.expressions))),
         feedForwardNorm: feedForwardNorm && new LayerNorm(feedForwardNorm, `${where}, norm before feed-forward`),
         feedForward: feedForward && {
           input: new LinearMap(feedForward.input),
@@ -25935,7 +26001,7 @@
   };
   var Whole = class extends Weights {
     run(tokens, watches) {
-      const streams = Array.from(tokens, (token3, i2) => this.embedded(token3, i2));
+      const streams = Array.from(tokens, (token3, i2) => this.embedded(token3, i2, tokens.length));
       for (const [i2, watch] of watches) watch.stage(-1, "embedding", streams[i2]);
       const through = (from, to) => {
         for (let n = from; n < to; n++) this.layer(n, streams, watches);
@@ -26023,6 +26089,24 @@
   }
 
   // src/live/readout.ts
+  var NEAR = 0.25;
+  function answersOf(decoder, logits) {
+    const soft = isSoft(decoder);
+    let start = 0;
+    return decoder.outputs.map(({ labels }) => {
+      let values = logits.slice(start, start += labels ? labels.length : 1);
+      const whole3 = values.map(even);
+      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR)) values = whole3;
+      if (!labels) return values[0] + 0;
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
+  }
+  function even(value) {
+    const below = Math.floor(value);
+    const rest = value - below;
+    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  }
   function combination(labels, values) {
     const terms2 = Array.from(values).flatMap((value, k) => value ? [value === 1 ? labels[k] : `${sixDigits(value)}·${labels[k]}`] : []);
     return `⟨${terms2.slice(0, 4).join(" + ")}${terms2.length > 4 ? " + …" : ""}⟩`;
@@ -26601,7 +26685,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   var same = (a, b) => a.path === b.path && a.row === b.row && a.column === b.column;
 
   // src/live/inputs.ts
-  var NEAR = 60;
+  var NEAR2 = 60;
   var WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
   var SEPARATORS = /\s*[+*,]\s*/;
   var NUMBER2 = /^(?:0x([0-9a-f]+)|0b([01]+)|([0-9]+))$/i;
@@ -26618,7 +26702,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const known = new Set(alphabet);
     const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
-    const near2 = signs.slice(Math.max(0, first - NEAR), first + NEAR);
+    const near2 = signs.slice(Math.max(0, first - NEAR2), first + NEAR2);
     const shown3 = near2.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
     const marks2 = near2.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
@@ -27652,6 +27736,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   };
 
   // src/strip.ts
+  var FAINTEST = 0.18;
   var MOST4 = 60;
   var LANE = 26;
   var LOWEST = 42;
@@ -27687,7 +27772,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "section",
         { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
-        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        this.labels ? el("h2", {}, "What the decoder reads and answers ", el("span", { class: "check" }, `below the tokens: ${run2.spec.columns[1].name}${run2.spec.softmax && `; ${run2.spec.softmax}: an arc is as strong as its weight`}`)) : el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -27936,11 +28021,12 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks3.length - 1) / 2) * 5);
           const peak = height - lift / 0.75;
+          const faint = { opacity: look.weights ? Math.max(FAINTEST, look.weights[j - look.sight[0]]).toFixed(2) : null };
           if (j === i2) {
-            labels[0] = from;
-            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash }), tip(from + 7, height));
+            if (j === targets[0]) labels[0] = from;
+            group.append(svg("path", { d: `M${from - 7} ${height}C${from - 20} ${peak} ${from + 20} ${peak} ${from + 7} ${height - 5}`, ...dash, ...faint }), tip(from + 7, height, faint));
           } else {
-            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash }), tip(to, height));
+            group.append(svg("path", { d: `M${from} ${height}C${from} ${peak} ${to} ${peak} ${to} ${height - 5}`, ...dash, ...faint }), tip(to, height, faint));
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
@@ -27973,6 +28059,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function described2(look) {
     if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
+    if (look.weights) return `weights of softmax: ${shares(look)}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -27982,8 +28069,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const line = svg("path", { d: "M1 6H33", "stroke-dasharray": DASHES[n % 7] || null });
     return svg("svg", { class: "sample", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" }, line);
   }
-  function tip(x, y) {
-    return svg("path", { class: "tip", d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
+  function tip(x, y, more) {
+    return svg("path", { class: "tip", ...more, d: `M${x - 5} ${y - 9}L${x} ${y}L${x + 5} ${y - 9}Z` });
   }
 
   // src/layers.ts
@@ -28116,7 +28203,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         const look = this.run.look(step, k, i2);
         const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
         const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the attention` : `${i2} → ${look.winner}`;
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.weights ? `${i2} → ${shares(look, MOST_NAMED2)}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the attention` : `${i2} → ${look.winner}`;
         const token3 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
         const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
@@ -28144,7 +28231,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const { run: run2 } = this;
       if (equations.size) return this.computed(step, i2, equations);
       const changed2 = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
+        (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(run2, subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
     }
@@ -28154,7 +28241,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return run2.spec.subspaces.flatMap((subspace, n) => {
         const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i2)];
         if (formula === void 0 && !changed2) return [];
-        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i2), i2);
+        const whole3 = words(run2, subspace, run2.value(n, 2 * step + 2, i2), i2);
         const text = shortened(whole3, MOST_CHARACTERS);
         const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
         const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
@@ -28278,7 +28365,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
               { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
-              el("span", { class: "mono words" }, words(subspace, value, i2)),
+              el("span", { class: "mono words" }, words(run2, subspace, value, i2)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
           ];
@@ -28479,7 +28566,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const [first, second, third] = node.arguments;
     const here = (...which) => which.map((each) => [each, i2]);
     const true_ = Boolean(at(number4, i2));
-    const truth = (which, p) => at(which, p) ? "true" : "false";
+    const truth2 = (which, p) => at(which, p) ? "true" : "false";
     const span = (which, positions) => positions.map((p) => [which, p]);
     switch (node.operator) {
       case "input":
@@ -28494,9 +28581,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       case "same":
         return { words: [named(first), " is ", { code: text(first, i2) }, " and ", named(second), " is ", { code: text(second, i2) }], cells: here(first, second) };
       case "choose":
-        return { words: [named(first), ` is ${truth(first, i2)}, so it is `, named(at(first, i2) ? second : third)], cells: here(first, at(first, i2) ? second : third) };
+        return { words: [named(first), ` is ${truth2(first, i2)}, so it is `, named(at(first, i2) ? second : third)], cells: here(first, at(first, i2) ? second : third) };
       case "not":
-        return { words: [named(first), ` is ${truth(first, i2)}`], cells: here(first) };
+        return { words: [named(first), ` is ${truth2(first, i2)}`], cells: here(first) };
       case "and":
       case "or": {
         const decides = node.operator === "or";
@@ -28507,9 +28594,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         return { words: [...words2, ...more, ` ${deciding.length > 1 ? "are" : "is"} ${decides ? "true" : "false"}`], cells: here(...deciding) };
       }
       case "previous":
-        return i2 === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 - 1)} at ${i2 - 1}`], cells: span(first, [i2 - 1]) };
+        return i2 === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth2(first, i2 - 1)} at ${i2 - 1}`], cells: span(first, [i2 - 1]) };
       case "next":
-        return i2 === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i2 + 1)} at ${i2 + 1}`], cells: span(first, [i2 + 1]) };
+        return i2 === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth2(first, i2 + 1)} at ${i2 + 1}`], cells: span(first, [i2 + 1]) };
       case "since":
       case "until":
         return nearest3(node, at, nodes, i2, n);
@@ -29345,8 +29432,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         label: `${layer2 + 1}.${head + 1}`,
         hue: this.number(layer2, head) % 7,
         keys: this.word.map((_, at) => {
-          const weights = this.run.attention(steps[layer2], head, this.position(at));
-          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+          const { uniform, sight, sharers } = this.run.look(steps[layer2], head, this.position(at));
+          const looked = (j) => uniform ? sight[0] <= j && j < sight[1] : sharers.includes(j);
+          return this.word.flatMap((_2, k) => looked(this.position(k)) ? [k] : []);
         })
       }));
     }
@@ -29754,7 +29842,6 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
 
   // src/live/soft.ts
-  var NEAR2 = 0.25;
   var HIGHEST = 10;
   var LOWEST2 = -10;
   var STREAK = 3;
@@ -29771,28 +29858,15 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     }));
     return { ...decoder, layers };
   }
-  function answersAt({ outputs }, logits, soft) {
-    let start = 0;
-    return outputs.map(({ labels }) => {
-      let values = Array.from(logits.subarray(start, start += labels ? labels.length : 1));
-      const whole3 = values.map(even);
-      if (soft && values.every((value, k) => Math.abs(value - whole3[k]) <= NEAR2)) values = whole3;
-      if (!labels) return plainNumber(values[0] + 0);
-      const hot = labels.filter((_, k) => values[k]);
-      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
-    });
-  }
-  function even(value) {
-    const below = Math.floor(value);
-    const rest = value - below;
-    return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
+  function answersAt(decoder, logits) {
+    return answersOf(decoder, logits).map((answer) => typeof answer === "number" ? plainNumber(answer) : String(answer));
   }
   var Softness = class {
     /** tokens: all that are fed. */
     constructor(decoder, tokens) {
       this.decoder = decoder;
       this.given = prompted(decoder, tokens);
-      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits, false));
+      this.hard = wholeRun(decoder, this.given).map(({ logits }) => answersAt(decoder, logits));
     }
     decoder;
     /** The answers under hard attention, by position and output. */
@@ -29802,8 +29876,9 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const weights = this.decoder.layers.map(({ heads }) => heads.map(() => []));
       const watch = (i2) => ({ stage() {
       }, head: (layer2, head, look) => weights[layer2][head][i2] = look && look.weights });
-      const passed = wholeRun(softened(this.decoder, temperature), this.given, new Map(this.given.map((_, i2) => [i2, watch(i2)])));
-      const answers = passed.map(({ logits }) => answersAt(this.decoder, logits, true));
+      const soft = softened(this.decoder, temperature);
+      const passed = wholeRun(soft, this.given, new Map(this.given.map((_, i2) => [i2, watch(i2)])));
+      const answers = passed.map(({ logits }) => answersAt(soft, logits));
       let [right, flips] = [0, null];
       answers.forEach(
         (row, i2) => row.forEach((answer, k) => {
@@ -29874,10 +29949,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     softness = null;
     found = null;
     at = 0;
-    /** The panel of a run; null: its weights are not in the page, have loops, or no head that scores differ for. */
+    /** The panel of a run; null: its weights are not in the page, have loops or softmax of their own, or no head that scores differ for. */
     static of(run2, store, buffers) {
       const { decoder: spec, labels, loops, layers } = run2.spec;
-      if (!labels || loops.length || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
+      if (!labels || loops.length || run2.spec.softmax || spec.none !== void 0 || !layers.some(({ heads }) => heads.some(({ seen }) => seen))) return null;
       return new _SoftPanel(run2, store, () => decoderOf(spec, buffers));
     }
     draw(position) {
@@ -30277,16 +30352,18 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     const l = run2.layerOf(step);
     const { heads } = run2.spec.layers[l];
     const told = heads.slice(0, MOST8).flatMap((_, k) => {
-      const { uniform, count: shared, winner, sharers } = run2.look(step, k, i2);
+      const look = run2.look(step, k, i2);
+      const { uniform, count: shared, winner, sharers, weights } = look;
       const head = [k ? "; head " : "head ", code2(`${l + 1}.${k + 1}`)];
       if (uniform && shared > 1) return [...head, " takes the mean of ", count(shared, "position")];
+      if (weights && shared > 1) return [...head, " gives most of its weight to positions ", code2(shares(look, MOST8))];
       if (shared > 1) return [...head, ` attends to ${count(shared, "position")} equally: `, code2(sharers.slice(0, MOST8).join(", ") + (shared > MOST8 ? ", …" : ""))];
       return [...head, " attends to position ", code2(winner), ", the token ", code2(run2.rows.fed(winner))];
     });
     return heads.length > MOST8 ? [...told, `; and ${count(heads.length - MOST8, "more head")}`] : told;
   }
   function written(run2, step, i2) {
-    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i2) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i2), i2)]] : []);
+    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i2) ? [[subspace.name, words(run2, subspace, run2.value(n, 2 * step + 2, i2), i2)]] : []);
     const plain3 = changed2.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
     const told = plain3.slice(0, MOST8).flatMap(([name2, value], n) => [n ? ", " : "", el("span", {}, name2), " = ", code2(value)]);
     const more = changed2.length - Math.min(MOST8, plain3.length);
