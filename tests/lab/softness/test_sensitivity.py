@@ -282,3 +282,14 @@ def test_parity_keeps_every_premise_and_goes_faster_to_0_than_the_bound_and_a_no
 def test_parity_agrees_with_the_evaluator() -> None:
     assert tm2tfr.check(tm2tfr.parity_encoder(normed=True), "0110100").agrees
     assert not tm2tfr.check(tm2tfr.parity_encoder(), "0110100").agrees, "its logits are not within 1/4 of 0 and 1"
+
+
+@pytest.mark.slow
+def test_every_form_of_a_source_is_measured_alike(tmp_path: Path) -> None:
+    """The name, its file, weights as a file and as an object, and a subject."""
+    path, text = tmp_path / "w.safetensors", tmp_path / "copy.yaml"
+    tm2tfr.save_weights("palindromes", path)
+    text.write_text(tm2tfr.load("palindromes").yaml or "", encoding="utf-8")
+    forms = ("palindromes", str(text), path, tm2tfr.compile("palindromes"), tm2tfr.Subject.of("palindromes"))
+    found = [tm2tfr.measure_sensitivity(form, length=4) for form in forms]
+    assert all((each.rows, each.shares) == (found[0].rows, found[0].shares) for each in found)

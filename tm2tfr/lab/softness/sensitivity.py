@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tm2tfr.base.choices import Float
 from tm2tfr.base.errors import InputError, counted
 from tm2tfr.engines.dense import DenseDecoder
-from tm2tfr.lab.softness.sensitivity_bound import WeightShare, sensitivity_bound
+from tm2tfr.lab.softness.sensitivity_bound import WeightShare, is_mean, sensitivity_bound
 from tm2tfr.lab.softness.temperature import all_words, sampled_words
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import sections
@@ -294,7 +294,7 @@ _FAR = (10**3, 10**6)
 def premises(decoder: Decoder) -> tuple[Premise, ...]:
     """Return the four assumptions of Hahn's Lemma 5, as Yang et al. list them, and what of the weights breaks each."""
     heads = [head for layer in decoder.layers for head in layer.heads]
-    hard = [head for head in heads if head.weighting != "softmax" and not head.uniform]
+    hard = [head for head in heads if head.weighting != "softmax" and not is_mean(head)]
     of_n: list[str] = []
     if decoder.position_table is not None:
         of_n.append(f"a position table of {counted(decoder.positions or 0, 'position')}")
@@ -318,7 +318,7 @@ def premises(decoder: Decoder) -> tuple[Premise, ...]:
 
 def attention_of(decoder: Decoder) -> str:
     """Return the attention of weights in a few words."""
-    kinds = sorted({head.weighting for layer in decoder.layers for head in layer.heads if not head.uniform})
+    kinds = sorted({head.weighting for layer in decoder.layers for head in layer.heads if not is_mean(head)})
     if not kinds:
         return "uniform attention"
     said = temperature_of(decoder)

@@ -101,7 +101,7 @@ def sensitivity_bound(decoder: Decoder, allowed: Bools, changed: Sequence[int]) 
         for head in layer.heads:
             added, moved, most = _attended(head, read)
             x, apart = x + added, apart + moved
-            shares.append(WeightShare(number, head.name, "uniform" if _is_mean(head) else head.weighting, most))
+            shares.append(WeightShare(number, head.name, "uniform" if is_mean(head) else head.weighting, most))
         streams = EnclosedStreams(x, apart).capped()
         if layer.feed_forward is not None:
             streams = _fed_forward(layer.feed_forward, streams, _normalised(layer.feed_forward_norm, streams))
@@ -154,7 +154,7 @@ def _normalised(norm: Norm | None, streams: EnclosedStreams) -> EnclosedStreams:
 
 
 # ── heads ───────────────────────────────────────────────────────────────────────────────────────────────────
-def _is_mean(head: Head) -> bool:
+def is_mean(head: Head) -> bool:
     """Return whether all positions in sight have the same weight, whatever the word."""
     return head.uniform and head.weighting in ("softmax", "average-hard")
 
@@ -170,7 +170,7 @@ def _attended(head: Head, read: EnclosedStreams) -> tuple[Interval, Floats, floa
     n = read.x.lo.shape[1]
     seen = in_sight_of(head.mask, n)
     values = _mapped(head.value.dense(), read).capped()
-    if _is_mean(head):
+    if is_mean(head):
         weights = seen / seen.sum(axis=1, keepdims=True)
         carried = Interval(values.x.lo @ weights.T, values.x.hi @ weights.T)
         moved = _means(weights, values.apart, seen)
