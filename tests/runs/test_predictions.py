@@ -127,6 +127,14 @@ def test_wrong_weights_are_no_chance() -> None:
     assert trace.divergence.cause is not None
 
 
+def test_weights_that_prefer_a_wrong_token_are_no_chance() -> None:
+    broken = with_weight(tm2tfr.compile("chapter"), "unembedding", "REJ", "e_y[ACC]", 3)
+    trace = tm2tfr.check(broken, "11", max_steps=30, sampling=tm2tfr.Sampling(seed=0, temperature=0.01))
+    assert trace.divergence is not None
+    assert (trace.divergence.position, trace.divergence.found, trace.by_chance) == (8, "REJ", False)
+    assert "unembedding" in str(trace.divergence.cause)
+
+
 def test_near_temperature_0_a_sample_is_the_run_of_the_largest_logits() -> None:
     for seed in range(5):
         trace = tm2tfr.check("palindromes", "abba", sampling=tm2tfr.Sampling(seed=seed, temperature=0.02))
