@@ -175,7 +175,7 @@ def test_the_help_speaks_of_all_that_goes_in(command: str, words: str, capsys: p
         ("disguise", None),
         ("intervene", "Random interventions"),
         ("labels", None),
-        ("trace", "The construction"),
+        ("trace", "Running"),
     ],
 )
 def test_the_seed_is_among_what_it_is_of(command: str, panel: str | None) -> None:
