@@ -30,8 +30,8 @@ LONGEST, DEEPEST, LARGEST_POWER = 1_200, 40, 9
 """The most characters of an expression, how deep it may be nested, and the largest exponent."""
 _WORD = re.compile(r" *(?:([0-9]{1,12})(?![0-9])|(in\b|[in]\b|!=|<=|>=|[-+*/%^()=<>!&|{},])) *", re.ASCII)
 FeatureValue = Fraction | int
-Step = int | str | tuple[str, tuple[int, ...]]
-"""One step: a whole number, ``i`` or ``n`` is put on the stack; ``("^", (k,))``, ``("in", (k, …))`` and ``!`` replace its
+FeatureStep = int | str | tuple[str, tuple[int, ...]]
+"""A whole number, ``i`` or ``n`` is put on the stack; ``("^", (k,))``, ``("in", (k, …))`` and ``!`` replace its
 last value; any other operator replaces its last two, of which the right one came last."""
 Bounds = tuple[float, float]
 _TWO: Mapping[str, Callable[[FeatureValue, FeatureValue], FeatureValue]] = {
@@ -67,7 +67,7 @@ class FeatureExpression:
     """
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[FeatureStep, ...]
 
     def __post_init__(self) -> None:
         _range(self, 2**31, check=True)
@@ -168,7 +168,7 @@ class _NoneError(Exception):
 class _Reading:
     def __init__(self, words: list[str]) -> None:
         self.left = words[::-1]
-        self.steps: list[Step] = []
+        self.steps: list[FeatureStep] = []
 
     def _next(self, *wanted: str) -> str:
         """Take the next word if it is one of these; otherwise return nothing."""
@@ -371,6 +371,6 @@ def _ranged(low: float, high: float, whole: bool) -> _Range:
     return _Range(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high, whole=whole)
 
 
-def plain(steps: Sequence[Step]) -> list[int | str | list[object]]:
+def plain(steps: Sequence[FeatureStep]) -> list[int | str | list[object]]:
     """Return steps as plain data: ``["^", 2]`` and ``["in", 1, 4]`` are lists."""
     return [[step[0], *step[1]] if isinstance(step, tuple) else step for step in steps]
