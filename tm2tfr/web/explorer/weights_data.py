@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.transformer.expressions import EXACT, FeatureExpression, plain
+from tm2tfr.transformer.expressions import EXACT_BITS, FeatureExpression, plain
 from tm2tfr.transformer.listing import form
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.stored import stored_as
@@ -118,7 +118,7 @@ def unrunnable(decoder: Decoder) -> str | None:
         return "they have soft heads, and browsers round exponentials differently from the dense engine"
     if decoder.unique:
         return "they have leftmost or rightmost attention, which a page does not compute"
-    if large := [text for text, each in decoder.expressions.items() if each.largest_part(MOST_IN_A_PAGE) >= EXACT]:
+    if large := [text for text, each in decoder.expressions.items() if each.bits(MOST_IN_A_PAGE) >= EXACT_BITS]:
         return f"they have the position feature {large[0]}, whose numbers are too large for a page"
     if decoder.nonzero > MOST_ENTRIES:
         return f"they have {decoder.nonzero:,} entries, and a page takes at most {MOST_ENTRIES:,}"
