@@ -24,8 +24,8 @@ REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "stro
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
 ATTENTION = ("figure-2/sines",)
 REVERSE = ("rasp/reverse", "rasp/reverse-wide", "rasp/reverse-long")
-CHOSEN = "rasp/jibbiejig.json"
-"""What ``tm2tfr compare --input §jibbiejig --json`` printed of the first run of the histogram."""
+CHOSEN = ("rasp/jibbiejig.json", "rasp/flip.json")
+"""What ``tm2tfr compare --input WORD --json`` printed of the first run of the histogram, and of reverse in two layers."""
 PAPER = {
     "weak": {8: 1.0, 16: 0.2529, 24: 0.1773, 32: 0.1961, 40: 0.072, 48: 0.0},
     "medium": {8: 0.0473, 16: 0.0003, 24: 0.0, 32: 0.0, 40: 0.0, 48: 0.0},
@@ -120,7 +120,8 @@ def varied(found: ManyRuns) -> bool:
 def minutes(runs: Sequence[Record]) -> str:
     """Return the processor time of runs, in words."""
     spent = sum(run["cpu_seconds"] for run in runs) / 60
-    return f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}, {spent:.0f} minutes of processor time in all"
+    times = f"{spent:.0f} {'minute' if round(spent) == 1 else 'minutes'}"
+    return f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}, {times} of processor time in all"
 
 
 def by_noise(runs: Sequence[Record]) -> str:
@@ -190,11 +191,10 @@ def by_order(runs: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def beside_the_selector(runs: Sequence[Record], chosen: Record) -> str:
-    """Return a table: the share of the attention on selected positions, of each seed, and on the chosen input."""
+def beside_the_selector(rows: Iterable[tuple[str, Record]]) -> str:
+    """Return a table: the share of the attention of the head that is nearest on what the compiled head selects."""
     lines = ["| | right words | learned | untrained | uniform | compiled |", "|---|---|---|---|---|---|"]
-    rows = [(f"seed {run['options']['seed']}, {run['attention']['inputs']} inputs", run["attention"]) for run in runs]
-    for words, found in (*rows, (f"seed {runs[0]['options']['seed']}, `{chosen['input']}`", chosen)):
+    for words, found in rows:
         best = found["heads"][0]["overall"]
         names = ("operands", "untrained_operands", "uniform_operands", "compiled_operands")
         shares = " | ".join(f"{best[name]:.2f}" for name in names)
@@ -206,10 +206,13 @@ def rasp_tables() -> dict[str, str]:
     """Return the tables of what the slides on RASP trained."""
     reverse = [run for name in REVERSE for run in records(name)]
     sandwich, histogram = records("rasp/sandwich"), records("rasp/histogram")
-    chosen = json.loads((HERE / CHOSEN).read_text(encoding="utf-8"))
+    chosen, flip = (json.loads((HERE / name).read_text(encoding="utf-8")) for name in CHOSEN)
+    rows = [(f"seed {run['options']['seed']}, {run['attention']['inputs']} inputs", run["attention"]) for run in histogram]
+    rows += [(f"seed 0, `{chosen['input']}`", chosen)]
     return {
         "reverse": f"{by_length(reverse)}\n\n{minutes(reverse)}.",
-        "histogram": f"{beside_the_selector(histogram, chosen)}\n\n{minutes(histogram)}.",
+        "flip": beside_the_selector([(f"head L{flip['heads'][0]['layer']}H0, `{flip['input']}`", flip)]),
+        "histogram": f"{beside_the_selector(rows)}\n\n{minutes(histogram)}.",
         "sandwich": f"{by_order(sandwich)}\n\n{minutes(sandwich)}.",
     }
 

@@ -183,14 +183,12 @@ def attention_figures(lines: Sequence[Sequence[AttentionMap]], path: Path, title
     wide, high = (min(inches, field * len(names)) for names in (first.columns, first.rows))
     sizes = max(4.5, beside * wide + 2.5), max(4.5, len(lines) * (high + 1) + (0.6 if title else 1.5))
     figure = figures.Figure(figsize=sizes, layout="constrained")
-    panels = figure.subplots(len(lines), beside, squeeze=False)
-    for axes, found in zip(
-        panels.flat, (each for line in lines for each in [*line, *[None] * beside][:beside]), strict=True
+    panels = []
+    for place, found in (
+        (row * beside + n, each) for row, line in enumerate(lines) for n, each in enumerate(line, start=1)
     ):
-        if found is None:
-            axes.set_axis_off()
-        else:
-            shades = _map(axes, found, most, field)
+        panels.append(figure.add_subplot(len(lines), beside, place))
+        shades = _map(panels[-1], found, most, field)
     figure.colorbar(shades, ax=panels, shrink=0.6, label="weight")
     if title:
         figure.suptitle(plain(title), fontsize=16)
@@ -207,8 +205,8 @@ def _map(axes: Any, found: AttentionMap, most: int, field: float) -> Any:
         axes.plot(*edge, color="0.75", linewidth=1)
     if most <= FEW:
         for (row, column), weight in np.ndenumerate(found.weights):
-            if weight >= LEAST_WRITTEN:
-                text = share(weight) if "/" in share(weight) or weight >= 0.1 else f"{weight:.2f}"
+            if weight >= 0.005:
+                text = share(weight) if "/" in share(weight) or weight >= 0.995 else f"{weight:.2f}"
                 dark = "white" if weight > 0.5 else "black"
                 axes.text(column, row, text, ha="center", va="center", color=dark, fontsize=size - 1)
     axes.set_xlabel("attended to", fontsize=13)
@@ -217,8 +215,6 @@ def _map(axes: Any, found: AttentionMap, most: int, field: float) -> Any:
     return shades
 
 
-LEAST_WRITTEN = 0.005
-"""The least weight that is written in a map."""
 FEW = 24
 """The most positions of a map in which every weight is written."""
 MOST_NAMED = 60

@@ -35,8 +35,8 @@ def copy_records(folder: Path) -> None:
     for name in RECORDS:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.jsonl").write_text((HERE / f"{name}.jsonl").read_text(encoding="utf-8"), encoding="utf-8")
-    chosen = results().CHOSEN
-    (folder / chosen).write_text((HERE / chosen).read_text(encoding="utf-8"), encoding="utf-8")
+    for name in results().CHOSEN:
+        (folder / name).write_text((HERE / name).read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def test_the_tables_are_those_of_the_records() -> None:

@@ -25,13 +25,11 @@ from tm2tfr.lab.training.record import TrainingRun
 from tm2tfr.lab.training.targets import (
     AttentionTarget,
     AttentionWeights,
-    CircuitTargets,
     circuit_of,
     circuit_targets,
+    fed_on,
     other_targets,
 )
-from tm2tfr.sources.circuit.evaluate import evaluate
-from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.tables.scores import AttentionMap, attention_figures, saved
 
 INPUTS = 100
@@ -164,7 +162,7 @@ def compared_attention(
     if circuit is None:
         return _per_input(run, examples, found, untrained, inputs, word)
     right = circuit_targets(circuit)
-    fed = examples.test.fed[:inputs] if word is None else _bits(right, examples, word)
+    fed = examples.test.fed[:inputs] if word is None else _numbers(examples, fed_on(circuit, word))
     if fed.shape[1] != len(right.rows):
         raise TrainingError(f"{run.data['name']}: its sequences are not those of its circuit: train it again")
     means = [each.mean(axis=0) for each in _attention(found, fed)]  # (heads, L, L) for each layer
@@ -189,10 +187,9 @@ def compared_attention(
     )
 
 
-def _bits(right: CircuitTargets, examples: Examples, word: str) -> TokenArray:
-    """Return the bits of all gates on an input, as the model is fed them: (1, L)."""
-    bits = evaluate(right.circuit, read_input(right.circuit, word)).symbols[:-1]
-    return np.array([[examples.vocabulary.index(bit) for bit in bits]])
+def _numbers(examples: Examples, tokens: Sequence[str]) -> TokenArray:
+    """Return tokens as a model is fed them: (1, L)."""
+    return np.array([[examples.vocabulary.index(token) for token in tokens]])
 
 
 class _Seen(NamedTuple):
@@ -213,14 +210,13 @@ def _per_input(
 ) -> AttentionComparison:
     """Return the comparison where each input has targets of its own."""
     test, sought = examples.test, dict[tuple[str, ...], int]()
-    numbers = {token: number for number, token in enumerate(examples.vocabulary)}
     for row, prompt in zip(test.fed, test.prompt.tolist(), strict=True):
         tokens = tuple(examples.vocabulary[n] for n in row if n != test.pad)
         sought.setdefault(tokens, 0 if examples.labels else prompt - 1)
     measured: dict[tuple[int, int], list[_Seen]] = {}
     runs = list(other_targets(run, sought, inputs, word))
     for one in runs:
-        fed = np.array([[numbers[token] for token in one.tokens]])
+        fed = _numbers(examples, one.tokens)
         before = None if untrained is None else _attention(untrained, fed)
         for layer, each in enumerate(_attention(model, fed)):
             for head in range(each.shape[1]):

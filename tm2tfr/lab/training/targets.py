@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import CompileError, EngineError, TrainingError, visible
+from tm2tfr.contract.options import RaspOptions
 from tm2tfr.contract.source import Truth
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.lab.datasets.reader import read
@@ -28,7 +29,6 @@ from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.arithmetic import binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.source import SOURCE
-from tm2tfr.sources.rasp.program import Program
 from tm2tfr.tables.scores import AttentionMap, attention_map
 from tm2tfr.transformer.weights import Decoder
 
@@ -140,6 +140,17 @@ def circuit_targets(circuit: Circuit) -> CircuitTargets:
         for target in targets:
             compiled[target.row, list(target.attended)] = 1 / max(1, len(target.attended))
     return CircuitTargets(circuit, tuple(target for target in targets if target.attended), compiled, variant)
+
+
+def fed_on(circuit: Circuit, word: str) -> tuple[str, ...]:
+    """Return the bits that a model is fed on an input: those of all nets but the last.
+
+    Raises:
+        InputError: if it is not an input of the circuit.
+    """
+    decoder = SOURCE.compile(circuit, {})
+    truth: Truth = SOURCE.truth(circuit, SOURCE.inputs(circuit).read(word), decoder, None)
+    return tuple(truth.specification(len(circuit.numbers)).tokens)
 
 
 def equivalents(operands: Mapping[int, tuple[int, ...]], gate: int) -> tuple[int, ...]:
@@ -272,7 +283,7 @@ def _decoder_of(program: Any, positions: int) -> Decoder:
     construction = registry.of_program(program)
     if construction is None:
         raise TrainingError(f"{visible(str(program.name))}: nothing compiles it: compare another run")
-    return construction.compile(program, {"max_length": positions} if isinstance(program, Program) else {})
+    return construction.compile(program, {"max_length": positions} if construction.options is RaspOptions else {})
 
 
 def _of_word(program: object, decoder: Decoder, word: str, sequences: SoughtSequences) -> LearnedRun | None:
