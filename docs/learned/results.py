@@ -3,6 +3,8 @@
 ``python docs/learned/results.py collect FOLDER NAME`` writes the records of a grid's runs to ``NAME.jsonl``, one per line;
 ``python docs/learned/results.py`` writes the tables of ``index.md``, ``noise.svg`` and, once there are records of other
 grids of Table 1 (``table-1-*.jsonl``), ``figures-3-4.svg`` anew.
+``python docs/learned/results.py attention FOLDER NAME`` is ``collect`` with the comparison of each run's attention, and
+``python docs/learned/results.py table FOLDER`` prints the table of any grid with regimes and bits.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ PAPER = {
     "strong": {8: 1.0, 16: 1.0, 24: 1.0, 32: 1.0, 40: 0.8916, 48: 0.9873},
 }
 """Table 1 of the paper: regime -> n -> the maximum of 120 runs, 30 settings with 4 trials each."""
+ATTENTION = ("figure-2/sines",)
 Record = Mapping[str, Any]
 
 
@@ -36,9 +39,22 @@ def of_table_1() -> ManyRuns:
     return ManyRuns(tuple(run for run in many_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
 
 
-def collect(folder: Path, name: str) -> None:
-    """Write the records of all runs in a folder to one file."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/run.json"))]
+def trained(folder: Path) -> list[Record]:
+    """Return the records of all runs in a folder."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/run.json"))]
+
+
+def with_attention(folder: Path) -> list[Record]:
+    """Return the records of all runs in a folder, each with the comparison of its attention."""
+    import tm2tfr  # noqa: PLC0415  (the tables need only the records)
+
+    paths = sorted(folder.glob("*/run.json"))
+    compared = [tm2tfr.compare(path.parent).as_dict() for path in paths]
+    return [{**record, "attention": each} for record, each in zip(trained(folder), compared, strict=True)]
+
+
+def collect(found: Iterable[Record], name: str) -> None:
+    """Write records to one file."""
     lines = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in found]
     (HERE / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
 
@@ -119,6 +135,30 @@ def by_noise(runs: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
+def by_kind(groups: Mapping[str, Sequence[Record]]) -> str:
+    """Return a table: a line for each kind of row, the share of the attention that is on the operands in its cells.
+
+    Args:
+        groups: the runs of one column each, by its title.
+    """
+    shares: dict[str, dict[str, list[dict[str, float]]]] = {}
+    for title, runs in groups.items():
+        for run in runs:
+            head = run["attention"]["heads"][0]
+            for each in (*head["kinds"], {**head["overall"], "kind": "all"}):
+                shares.setdefault(each["kind"], {}).setdefault(title, []).append(each)
+    titles = ["rows", "compiled", *groups, "untrained", "uniform"]
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for kind, found in shares.items():
+        every = [each for some in found.values() for each in some]
+        cells = [", ".join(f"{each['operands']:.2f}" for each in found.get(title, ())) for title in groups]
+        ends = [
+            sum(each[f"{name}_operands"] for each in every) / len(every) for name in ("compiled", "untrained", "uniform")
+        ]
+        lines.append(f"| {' | '.join([kind, f'{ends[0]:.2f}', *cells, *(f'{end:.2f}' for end in ends[1:])])} |")
+    return "\n".join(lines)
+
+
 def tables() -> dict[str, str]:
     """Return what stands between the marks of the page, by their names."""
     table, more, longer, control, weak, six, noise = (records(name) for name in GRIDS)
@@ -128,7 +168,10 @@ def tables() -> dict[str, str]:
     }
     many = of_table_1()
     figure = f"\n\n![Figures 3 and 4]({FIGURES_3_AND_4.name})" if varied(many) else ""
+    (sines,) = (records(name) for name in ATTENTION)
+    attention = by_kind({"sines and cosines": sines})
     return {
+        "figure-2": f"{attention}\n\n{minutes(sines)}.",
         "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",
         "best": f"{best(many)}\n\n{minutes([run.as_dict() for run in many.runs])}.{figure}",
         "longer": f"{by_bits(longer, 'regime', REGIMES)}\n\n{minutes(longer)}.",
@@ -179,7 +222,11 @@ def draw() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["collect"]:
-        collect(Path(sys.argv[2]), sys.argv[3])
+        collect(trained(Path(sys.argv[2])), sys.argv[3])
+    elif sys.argv[1:2] == ["attention"]:
+        collect(with_attention(Path(sys.argv[2])), sys.argv[3])
+    elif sys.argv[1:2] == ["table"]:
+        print(by_bits(trained(Path(sys.argv[2])), "regime", REGIMES))
     else:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
         draw()

@@ -53,7 +53,7 @@ export interface HeadSpec {
   seen: SeenSpec | null;
   sharers?: Record<string, number[]>;
   /** Of a head with softmax: for each position in turn, the weights of the positions in its sight. */
-  weights?: Place | null;
+  weights?: Place;
 }
 
 export interface LayerSpec {

@@ -200,7 +200,7 @@ export class Layers {
     const { run } = this;
     if (equations.size) return this.computed(step, i, equations);
     const changed = run.spec.subspaces.flatMap((subspace, n) =>
-      run.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * step + 2, i), i)))] : [],
+      run.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(run, subspace, run.value(n, 2 * step + 2, i), i)))] : [],
     );
     return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
   }
@@ -211,7 +211,7 @@ export class Layers {
     return run.spec.subspaces.flatMap((subspace, n) => {
       const [formula, changed] = [equations.get(subspace.name), run.changed(n, step, i)];
       if (formula === undefined && !changed) return [];
-      const whole = words(subspace, run.value(n, 2 * step + 2, i), i);
+      const whole = words(run, subspace, run.value(n, 2 * step + 2, i), i);
       const text = shortened(whole, MOST_CHARACTERS);
       const value = el("b", { class: "value mono", title: text === whole ? null : whole }, text);
       const equation = formula === undefined || formula === subspace.name ? null : ` = ${formula}`;
@@ -350,7 +350,7 @@ export class Stream {
             { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
             el("span", { class: "mark" }, changed ? "◆" : ""),
             el("span", { class: "name", title: subspace.name }, ...symbol(run, subspace.name)),
-            el("span", { class: "mono words" }, words(subspace, value, i)),
+            el("span", { class: "mono words" }, words(run, subspace, value, i)),
             raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null,
           ),
         ];

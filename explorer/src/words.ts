@@ -39,11 +39,13 @@ export function symbolOf(name: string): string {
   return match ? (match[2] ? `${match[1]}_{${match[2]}}` : match[1]!) : name;
 }
 
-/** A number, exactly if it is an integer or a multiple of 1/(i+1); else to six digits. */
-export function number(value: number, i: number): string {
+/** A number, exactly if it is an integer or a fraction with one of these denominators; else to six digits. */
+export function number(value: number, denominators: number[]): string {
   if (Number.isInteger(value)) return String(value).replace("-", "−");
-  const above = Math.round(value * (i + 1));
-  if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+  for (const below of denominators) {
+    const above = Math.round(value * below);
+    if (above !== 0 && above / below === value) return `${above}/${below}`.replace("-", "−");
+  }
   return digits(value);
 }
 
@@ -76,9 +78,9 @@ export function stepNamed(run: Run, step: number): string {
   return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
 }
 
-/** The content of a subspace, in words: `q2`, `3`, `⊥`, or a combination of labels. */
-export function words(subspace: SubspaceSpec, value: Value, i: number): string {
-  if (!subspace.labels) return number(value.number, i);
+/** The content of a subspace at position i of a run, in words: `q2`, `3`, `1/4`, `⊥`, or a combination of labels. */
+export function words({ spec }: Run, subspace: SubspaceSpec, value: Value, i: number): string {
+  if (!subspace.labels) return number(value.number, spec.labels ? [i + 1, spec.count, spec.count - i] : [i + 1]);
   if (value.number > 0) return subspace.labels[value.number - 1]!;
   if (value.number === 0) return "⊥";
   const terms = value.coordinates.flatMap((v, k) => (v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels![k]}`] : []));

@@ -77,6 +77,11 @@ def test_check_as_json_and_of_random_inputs(capsys: pytest.CaptureFixture[str]) 
     }
 
 
+def test_few_random_inputs_reach_from_the_shortest_to_the_longest(capsys: pytest.CaptureFixture[str]) -> None:
+    for count, cells in ((1, 40), (2, 1 + 40), (3, 1 + 21 + 40)):
+        assert f": {cells} cells" in printed(capsys, f"check reverse --max-length 40 --random {count}")
+
+
 def test_inputs_on_which_a_program_is_undefined_are_counted_and_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "check sort-unique --alphabet ab --all-up-to 3 --max-length 3").splitlines()
     assert lines[0] == (

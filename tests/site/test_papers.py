@@ -75,7 +75,7 @@ def test_every_row_leads_to_a_place_that_says_more() -> None:
 def test_every_row_has_a_command_that_there_is() -> None:
     for _, row in every():
         names = re.findall(r"(?:^|[;|] )tm2tfr ([\w-]+)", row.run)
-        assert bool(names) == (row.state != "not run"), row
+        assert names or row.run == "" or row.run.startswith('python -c "from tm2tfr.'), row
         assert set(names) <= set(app.commands), row
 
 
@@ -92,6 +92,7 @@ def test_a_command_shows_what_its_rows_say(command: str, tmp_path: Path, program
     for module in {row.needs for row in found} - {""}:
         if find_spec(module) is None:
             pytest.skip(f"{module} is not installed: pip install 'tm2tfr[{EXTRAS[module]}]'")
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
     done = completed(command, tmp_path, programs)
     printed = " ".join((done.stdout + done.stderr).split())
     for row in found:

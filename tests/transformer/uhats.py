@@ -30,12 +30,12 @@ def uhat(seed: int) -> Decoder:
         return Matrix.from_entries((rows, columns), {at: float(made.randint(-largest, largest)) for at in places})
 
     def head(n: int) -> Head:
-        keys, values = made.randint(0, 2), made.randint(1, 2)
+        keys, values = made.choice((0, 1, 1, 2, 2)), made.randint(1, 2)
         return Head(
             name=f"h{n}",
             source="",
-            query=matrix(keys, width),
-            key=matrix(keys, width),
+            query=matrix(keys, width, density=0.8),
+            key=matrix(keys, width, density=0.8),
             value=matrix(values, width, 1),
             output=matrix(width, values, 1),
             mask=made.choice(MASKS),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tm2tfr.base.choices import Temperature
     from tm2tfr.lab.softness.figure_1 import Figure, MeasuredOn
     from tm2tfr.lab.softness.run import SoftLabels, SoftRun
+    from tm2tfr.lab.softness.unique import Softened
+    from tm2tfr.transformer.unique import Tieless
     from tm2tfr.transformer.weights import Decoder
 
 SOFT_STEPS = 200
@@ -29,6 +31,7 @@ def soften(
     *,
     temperature: float | Temperature = AUTO,
     length: int | None = None,
+    gap: float | None = None,
     left_boundary: str | None = None,
 ) -> Decoder:
     """Return the same weights with softmax attention, the queries divided by a temperature.
@@ -49,13 +52,29 @@ def soften(
             has such a bound, as those of formulas have, otherwise ``theorem-26``.
         length: the number of positions (prompt, BOS, steps + 1) that the words cover, by default all that the weights
             have, or 1,024.
+        gap: of leftmost and rightmost heads, the smallest difference of a best score to a lower one. By default it is
+            derived from the weights, see `tm2tfr.transformer.unique`; only then is what heads carry rounded, and there are
+            local bounds.
         left_boundary: deprecated, see `check`.
 
     Raises:
         CompileError: if the temperature is not a positive number, or the weights are already soft, or have none of that
-            kind; for a `length` beside a temperature that is given.
+            kind; for a `length` beside a temperature that is given; if a gap cannot be derived, or has no use.
     """
+    return softened(subject, temperature=temperature, length=length, gap=gap, left_boundary=left_boundary).decoder
+
+
+def softened(
+    subject: Given,
+    *,
+    temperature: float | Temperature = AUTO,
+    length: int | None = None,
+    gap: float | None = None,
+    left_boundary: str | None = None,
+) -> Softened:
+    """Return what `soften` returns, with the certificate of its gaps; see there."""
     from tm2tfr.lab.softness.temperature import parsed_word, softened_by
+    from tm2tfr.lab.softness.unique import Softened
     from tm2tfr.transformer.soft import already_soft
 
     value = parsed_word(temperature)
@@ -64,10 +83,33 @@ def soften(
         raise CompileError(f"{what}, not to {temperature!r}: omit one of them")
     if length is not None and not is_count(length, 1):
         raise CompileError(f"the length must be a positive number of positions, not {length!r}: use 1 or more")
-    decoder = recompiled(subject, left_boundary).decoder
-    if decoder.soft:
+    found = recompiled(subject, left_boundary)
+    if (decoder := found.decoder).soft:
         raise already_soft(decoder)
-    return softened_by(decoder, value, (decoder.positions or SOFT_LENGTH) if length is None else length)
+    made = _tieless(decoder, gap, length)
+    hard = decoder if made is None else made.decoder
+    covered = (decoder.positions or SOFT_LENGTH) if length is None else length
+    soft = softened_by(hard, value, covered)
+    return Softened(found.name, decoder, soft, made, covered, not isinstance(value, float))
+
+
+def _tieless(decoder: Decoder, gap: float | None, positions: int | None) -> Tieless | None:
+    """Return average-hard weights in place of weights with leftmost or rightmost heads; None: they have none.
+
+    Raises:
+        CompileError: if a gap is given and they have none; if a gap cannot be derived.
+    """
+    from tm2tfr.transformer.unique import tieless
+
+    if decoder.unique:
+        return tieless(decoder, gap=gap, positions=positions)
+    if gap is not None:
+        raise _no_gap()
+    return None
+
+
+def _no_gap() -> CompileError:
+    return CompileError("a gap is that of leftmost or rightmost heads, and these weights have none: omit it")
 
 
 def measure_softness(
@@ -129,11 +171,14 @@ def measure_labels(
     *,
     temperature: float | Temperature | None = None,
     dtype: str | None = None,
+    gap: float | None = None,
 ) -> SoftLabels:
     """Measure a labeller under softmax: whether its outputs are right, and the largest errors, by temperature.
 
     Args:
-        subject, word: see `check`; weights must have average-hard attention, and outputs.
+        subject, word: see `check`; weights must have hard attention, and outputs. Where it is leftmost or rightmost, the
+            average-hard weights that compute the same are measured.
+        gap: see `soften`.
         temperature: one more at which it is measured; of the words that `soften` takes all but ``none``, which stand for
             one temperature for all heads.
         dtype: ``float64`` (the default) or ``float32``; the engine is dense.
@@ -145,6 +190,7 @@ def measure_labels(
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.lab.softness.run import soft_labels
     from tm2tfr.lab.softness.temperature import one_temperature, parsed_word
+    from tm2tfr.lab.softness.unique import measurable
     from tm2tfr.runs.choose import labels_of, truth_of
     from tm2tfr.transformer.soft import already_soft
 
@@ -154,11 +200,15 @@ def measure_labels(
     decoder, given = found.decoder, found.word(word)
     if decoder.soft:
         raise already_soft(decoder, "measure")
-    truth = truth_of(found.right, given, decoder, None)
+    right, dense = found.program, engine_named("dense", dtype)
+    if decoder.unique:
+        decoder = measurable(decoder, found.prompt(given), gap, engine=dense)
+    elif gap is not None:
+        raise _no_gap()
+    truth = truth_of(right, given, decoder, None)
     covered = decoder.positions or len(given if truth is None else truth.prompt)
     value = None if word_or_number is None else one_temperature(decoder, word_or_number, covered)
-    dense = engine_named("dense", dtype)
-    labels = None if truth is None else labels_of(found.right, decoder)
+    labels = None if truth is None else labels_of(right, decoder)
     return soft_labels(decoder, given, truth=truth, engine=dense, temperature=value, labels=labels)
 
 
@@ -169,12 +219,14 @@ def measured(
     temperature: str | None = None,
     dtype: str | None = None,
     max_steps: int | None = SOFT_STEPS,
+    gap: float | None = None,
     by_position: bool = False,
 ) -> SoftRun | SoftLabels:
     """Measure what generates like `measure_softness`, and what labels words like `measure_labels`.
 
     Args:
         temperature: τ as text, such as ``2^-10``, or a word.
+        gap: see `soften`; of labellers.
         by_position: whether a measurement for each position is needed, as a plot does.
         subject, word, dtype, max_steps: see `measure_softness`.
 
@@ -185,11 +237,13 @@ def measured(
     found = recompiled(subject, None)
     tau = None if temperature is None else value(temperature)
     if not found.decoder.labeller:
+        if gap is not None:
+            raise CompileError("a gap is measured of what labels words alone, and these weights generate tokens: omit it")
         return measure_softness(found, word, temperature=tau, max_steps=max_steps, dtype=dtype)
     if by_position:
         what = f"tm2tfr soften: --plot draws a run position by position, and {found.name} labels a whole sequence at once"
         raise UsageError(f"{what}: use --format csv, which has a row for each temperature")
-    return measure_labels(found, word, temperature=tau, dtype=dtype)
+    return measure_labels(found, word, temperature=tau, dtype=dtype, gap=gap)
 
 
 # ── Soft attention for a run, as it is asked for: ``--attention`` and ``--temperature``.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tm2tfr.base.choices import CERTIFIED, DTYPES, FIGURES, PROMPT_FORMATS, SOFT_REPORTS, TARGETS
+from tm2tfr.base.choices import AUTO, CERTIFIED, DTYPES, FIGURES, PROMPT_FORMATS, SOFT_REPORTS, TARGETS
 from tm2tfr.base.errors import UsageError
 from tm2tfr.cli.asked import Asked, FromOption, check_one
 from tm2tfr.cli.options import (
@@ -23,6 +24,7 @@ from tm2tfr.cli.options import (
     count,
     file,
     machines,
+    number,
     option,
     steps,
 )
@@ -175,6 +177,28 @@ def _told(what: str) -> None:
     typer.echo(f"measuring {what}", err=True)
 
 
+def write_softened(
+    asked: Asked, output: Path, given: Mapping[str, bool], temperature: str | None, length: int | None, gap: float | None
+) -> None:
+    """Write weights with softmax, and print what they are right for.
+
+    Args:
+        given: the options that are of measurements alone, and whether they are given.
+    """
+    from tm2tfr.api.softness import softened, value
+    from tm2tfr.transformer.storage import save
+
+    for name, there in given.items():
+        if there:
+            raise UsageError(f"tm2tfr soften: {output} is a weight file, and {name} is of a measurement: omit {name}")
+    found = softened(
+        subject(asked), temperature=AUTO if temperature is None else value(temperature), length=length, gap=gap
+    )
+    typer.echo(str(found))
+    save(found.decoder, output)
+    typer.echo(f"wrote {output} ({output.stat().st_size:,} bytes)")
+
+
 def certify(
     *,
     max_steps: Annotated[
@@ -231,8 +255,9 @@ def soften(
     temperature: Annotated[
         str | None,
         option(
-            "Where errors are measured; local: of programs and formulas. Default: a quarter of the largest that is right.",
-            metavar="auto|local|theorem-26|τ",
+            "Where errors are measured (default: a quarter of the largest that is right), or that of the weights written, "
+            "as in tm2tfr compile.",
+            metavar="auto|local|per-position|none|paper|theorem-26|τ",
         ),
     ] = None,
     everything: Annotated[bool, option("Show every position, however many there are.", "--all")] = False,
@@ -247,10 +272,14 @@ def soften(
     length: Annotated[
         int | None,
         count(
-            f"The longest words of the figure, after {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to "
-            f"{MOST}. Default: {LONGEST}.",
+            "The most positions that the weights written are for. Default: 1,024. Of the figure, the longest words, after "
+            f"{SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to {MOST}. Default: {LONGEST}.",
             least=1,
         ),
+    ] = None,
+    gap: Annotated[
+        float | None,
+        number("Of leftmost and rightmost heads: by how much a best score is ahead of lower ones. Default: proved."),
     ] = None,
     format: Annotated[
         str,
@@ -259,14 +288,23 @@ def soften(
             of=tuple(dict.fromkeys((*SOFT_REPORTS, *FIGURES))),
         ),
     ] = "text",
-    output: OutputOption = None,
+    output: Annotated[
+        Path | None,
+        file(
+            "Write the report to this file; or, if it is a .safetensors file, the weights with softmax.", "--output", "-o"
+        ),
+    ] = None,
     plot: Annotated[Path | None, file("Draw a plot in this .png, .svg or .pdf file (extra: plot).")] = None,
     max_steps: Annotated[int, steps(SOFT_STEPS)] = SOFT_STEPS,
     dtype: DtypeOption = None,
     asked: Asked,
 ) -> None:
-    """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""
-    from tm2tfr.base.files import check_apart, check_file
+    """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right.
+
+    With -o FILE.safetensors nothing is run: the same weights with softmax are written. Leftmost and rightmost heads are
+    simulated: ties are broken by a term in the scores, and what heads carry is rounded.
+    """
+    from tm2tfr.base.files import WEIGHTS, check_apart, check_file
 
     check_file(output, reading=asked.reading)
     check_file(plot, reading=asked.reading)
@@ -276,22 +314,35 @@ def soften(
 
         soft_plot.checked(plot)
     if figure is not None:
-        given = {"--input": word is not None, "--temperature": temperature is not None, "--all": everything}
+        given = {
+            "--gap": gap is not None,
+            "--input": word is not None,
+            "--temperature": temperature is not None,
+            "--all": everything,
+        }
         given |= {str(asked): asked.named, "--dtype": dtype is not None, "--format csv": format == "csv"}
         for name, there in given.items():
             if there:
                 raise UsageError(f"tm2tfr soften: --figure {figure} measures formulas of its own: omit {name}")
         figure_1(format, output, plot, length)
         return
+    if output is not None and output.suffix.lower() == WEIGHTS:
+        given = {"--input": word is not None, "--all": everything, "--format": format != "text", "--plot": plot is not None}
+        given |= {"--dtype": dtype is not None, "--max-steps": max_steps != SOFT_STEPS}
+        write_softened(asked, output, given, temperature, length, gap)
+        return
     if length is not None or format not in SOFT_REPORTS:
         what = "--length" if length is not None else f"--format {format}"
-        raise UsageError(f"tm2tfr soften: {what} is of --figure 1: omit it, or add --figure 1")
+        written = " or -o FILE.safetensors" if length is not None else ""
+        raise UsageError(f"tm2tfr soften: {what} is of --figure 1{written}: omit it, or add --figure 1")
     from tm2tfr.api.softness import measured
     from tm2tfr.lab.softness.report import report
     from tm2tfr.lab.softness.run import SoftRun
 
     drawn = plot is not None
-    found = measured(subject(asked), word, temperature=temperature, max_steps=max_steps, dtype=dtype, by_position=drawn)
+    found = measured(
+        subject(asked), word, temperature=temperature, max_steps=max_steps, dtype=dtype, gap=gap, by_position=drawn
+    )
     write(report(found, format, everything=everything), output, asked.argument)
     if plot is not None and isinstance(found, SoftRun):
         soft_plot.plot(found, plot)

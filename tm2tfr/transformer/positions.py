@@ -32,6 +32,7 @@ class Feature:
         values: whether it may be 0 or negative.
         bounds: N -> the least and the largest value, or numbers beyond these, in all runs of at most N positions.
         of_length: whether it depends on n, so that only a whole sequence can be run.
+        period: after how many positions its values come again; None: that is not known.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Feature:
     values: Range = "0 or more"
     bounds: Callable[[int], tuple[float, float]] = lambda _: (0.0, 1.0)
     of_length: bool = False
+    period: int | None = None
 
     def __call__(self, i: int, n: int = 0) -> tuple[int, int]:
         """Return its value at position `i` of `n`, as (numerator, denominator)."""
@@ -53,7 +55,7 @@ POSITION_FEATURES: Mapping[str, Feature] = {
     feature.name: feature
     for feature in (
         Feature("1/(i+1)", lambda i, _: (1, i + 1), "positive"),
-        Feature("1", lambda i, _: (1, 1), "positive"),
+        Feature("1", lambda i, _: (1, 1), "positive", period=1),
         Feature("i", lambda i, _: (i, 1), bounds=lambda most: (0.0, float(most - 1))),
         Feature("i^2", lambda i, _: (i * i, 1), bounds=lambda most: (0.0, float((most - 1) ** 2))),
     )
@@ -66,7 +68,7 @@ _OTHERS: Mapping[str, Feature] = {
         Feature("prime(i)", lambda i, _: (int(_is_prime(i)), 1)),
         Feature("square(i)", lambda i, _: (int(isqrt(i) ** 2 == i), 1)),
         Feature("power of 2(i)", lambda i, _: (int(i.bit_count() == 1), 1)),
-        Feature("(-1)^i", lambda i, _: (1 - 2 * (i % 2), 1), "any sign", lambda _: (-1.0, 1.0)),
+        Feature("(-1)^i", lambda i, _: (1 - 2 * (i % 2), 1), "any sign", lambda _: (-1.0, 1.0), period=2),
     )
 }
 _MODULO = re.compile(r"i mod ([1-9][0-9]*) = (0|[1-9][0-9]*)", re.ASCII)
@@ -86,7 +88,7 @@ def feature(name: str) -> Feature:
     if (match := _MODULO.fullmatch(name)) is not None and len(name) < 100:
         modulus, remainder = map(int, match.groups())
         if remainder < modulus:
-            return Feature(name, lambda i, _: (int(i % modulus == remainder), 1))
+            return Feature(name, lambda i, _: (int(i % modulus == remainder), 1), period=modulus)
     if (expression := parsed(name)) is not None:
         return _written(name, expression)
     raise ShapeError(f"unknown position feature {name!r}: {_USE}")

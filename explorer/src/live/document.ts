@@ -85,7 +85,8 @@ function looks(passes: Seen[], count: number, shelf: Shelf): Pick<RunSpec["layer
   const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => (seen[name] as Growing).upto(count))))]));
   const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count).map(([i, shared]) => [n * count + i, shared])));
   const weights = passes.flatMap((seen) => [...seen.weights].filter(([i]) => i < count).sort(([a], [b]) => a - b).map(([, own]) => own));
-  return { weights: weights.length ? shelf.add(joined(weights)) : null, seen: places as Record<(typeof NAMES)[number], Place>, sharers };
+  const soft = weights.length ? { weights: shelf.add(joined(weights)) } : {};
+  return { ...soft, seen: places as Record<(typeof NAMES)[number], Place>, sharers };
 }
 
 function joined(parts: Float64Array[]): Float64Array {

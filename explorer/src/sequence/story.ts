@@ -39,7 +39,7 @@ function looks(run: Run, step: number, i: number): Words {
 
 /** The values that a step changes at a position; of a program its own variables first, whose names have no space. */
 function written(run: Run, step: number, i: number): Words {
-  const changed = run.spec.subspaces.flatMap((subspace, n) => (subspace.name !== "1" && run.changed(n, step, i) ? [[subspace.name, words(subspace, run.value(n, 2 * step + 2, i), i)] as const] : []));
+  const changed = run.spec.subspaces.flatMap((subspace, n) => (subspace.name !== "1" && run.changed(n, step, i) ? [[subspace.name, words(run, subspace, run.value(n, 2 * step + 2, i), i)] as const] : []));
   const plain = changed.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
   const told = plain.slice(0, MOST).flatMap(([name, value], n) => [n ? ", " : "", el("span", {}, name), " = ", code(value)]);
   const more = changed.length - Math.min(MOST, plain.length);

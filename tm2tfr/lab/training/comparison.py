@@ -163,7 +163,9 @@ def compared_attention(
     means = [each.mean(axis=0) for each in _attention(found, some.fed)]  # (heads, L, L) for each layer
     before = None if untrained is None else [each.mean(axis=0) for each in _attention(untrained, some.fed)]
     heads = _best_first(
-        _compared(layer, head, [_Seen(each[head], right.targets, before and before[layer][head])], right.compiled)
+        _compared(
+            layer, head, [_Seen(each[head], right.targets, None if before is None else before[layer][head])], right.compiled
+        )
         for layer, each in enumerate(means)
         for head in range(len(each))
     )

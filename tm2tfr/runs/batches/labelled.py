@@ -381,8 +381,13 @@ def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
 
 
 def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield `count` random inputs over `letters` tokens, as many of each length as of the others, batch by batch."""
+    """Yield `count` random inputs over `letters` tokens, as many of each length as of the others, batch by batch.
+
+    Fewer inputs than lengths are spread from the first to the last length; a single input has the last.
+    """
     drawn = np.random.default_rng(seed)
+    if count < len(lengths):
+        lengths = [lengths[-1 - k * (len(lengths) - 1) // max(count - 1, 1)] for k in reversed(range(count))]
     for place, n in enumerate(lengths):
         left = count // len(lengths) + (place < count % len(lengths))
         while left:

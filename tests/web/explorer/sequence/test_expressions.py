@@ -1,4 +1,4 @@
-"""Position features of i and n in the engine of the page: the numbers of the dense engine, bit for bit."""
+"""Position features of i and n, and softmax of weights that have it, in the page: the numbers of the dense engine."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.targets.matrices.test_expressions import FORMULAS
+import tm2tfr
+from tests.targets.matrices.test_expressions import FORMULAS, compiled
 from tests.transformer.test_expressions import WRITTEN, random_text
 from tests.transformer.test_positions import NAMES, telling
+from tests.web.explorer import browser
+from tests.web.explorer.browser import Open
 from tests.web.explorer.live_cases import Case
+from tests.web.explorer.reading import recorded, rerun
 from tests.web.explorer.test_live_engine import SCRIPT, in_python, in_the_browser
+from tests.web.explorer.test_live_labellers import run
 from tests.web.explorer.test_record import packed
 from tm2tfr.contract.options import LogicOptions
 from tm2tfr.sources.logic.compiler import compile_program
@@ -82,3 +87,59 @@ def test_numbers_that_floats_do_not_hold_exactly_are_refused() -> None:
     none = "they have the position feature i^8, whose numbers are too large for a page"
     assert packed(telling(("i^8",)))[0] == {"none": none}
     assert "none" not in packed(telling(("i^6",)))[0]
+
+
+# ── pages
+needs_browser = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+
+
+def close(one: Any, other: Any) -> bool:
+    """Whether plain data is the same but for the ninth digit of numbers."""
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(close(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(close, one, other))
+    if isinstance(one, bool | str) or isinstance(other, bool | str) or one is None:
+        return bool(one == other) or {one, other} == {0, "-0"}
+    return bool(abs(one - other) <= 1e-9 * max(1.0, abs(other)))
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.parametrize(
+    ("name", "soft"),
+    [(name, soft) for name, (_, _, warm) in FORMULAS.items() for soft in (False, True) if warm or not soft],
+)
+def test_a_page_shows_what_python_records(opened: Open, name: str, soft: bool) -> None:
+    decoder = compiled(name) if soft else hard(name)
+    due = recorded(tm2tfr.explore(decoder, "babbaab").html)
+    page = opened(tm2tfr.explore(decoder, "ab"))
+    assert run(page, "babbaab").endswith(", all agree.")
+    assert close(rerun(page), due)
+    heads = [head for layer in due[0]["layers"] for head in layer["heads"] if head["seen"]]
+    assert {"weights" in head for head in heads} == {soft}
+
+
+@pytest.mark.slow
+@needs_browser
+def test_it_shows_the_expression_and_the_weights_of_softmax(opened: Open) -> None:
+    page = opened(tm2tfr.explore(compiled("15a"), "aabab"), "#i=3&layer=2")
+    panel = page.locator(".strip-panel")
+    assert "softmax with 1/τ = n: an arc is as strong as its weight" in panel.inner_text()
+    assert "i/n = 3/7" in page.locator('[data-layer="0"]').inner_text()
+    shown = page.locator(".look .where").all_inner_texts()
+    assert any(text.startswith("3 → ") and ": " in text for text in shown)
+    assert page.locator(".soft-panel").count() == 0
+    page.locator('[data-layer="0"] button', has_text="weights").click()
+    assert "position i/n" in page.locator('[data-layer="0"]').inner_text()
+
+
+@pytest.mark.slow
+@needs_browser
+def test_a_temperature_that_is_too_warm_is_wrong_in_both(opened: Open) -> None:
+    decoder = tm2tfr.soften("since-b", temperature=0.2)
+    due = recorded(tm2tfr.explore(decoder, "abacb").html)
+    page = opened(tm2tfr.explore(decoder, "b"))
+    assert "differs at position 5" in run(page, "abacb")
+    assert close(rerun(page), due)
+    assert not close(rerun(page), recorded(tm2tfr.explore(decoder, "abaca").html))

@@ -783,10 +783,12 @@ var explorer = (() => {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
   }
-  function number(value, i) {
+  function number(value, denominators) {
     if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i + 1));
-    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+    for (const below of denominators) {
+      const above = Math.round(value * below);
+      if (above !== 0 && above / below === value) return `${above}/${below}`.replace("-", "−");
+    }
     return digits(value);
   }
   function digits(value, precision = 6) {
@@ -810,8 +812,8 @@ var explorer = (() => {
     const [layer, pass] = run2.spec.steps[step];
     return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
   }
-  function words(subspace, value, i) {
-    if (!subspace.labels) return number(value.number, i);
+  function words({ spec }, subspace, value, i) {
+    if (!subspace.labels) return number(value.number, spec.labels ? [i + 1, spec.count, spec.count - i] : [i + 1]);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
     const terms2 = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
@@ -1719,7 +1721,8 @@ var explorer = (() => {
     const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
     const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
     const weights = passes.flatMap((seen) => [...seen.weights].filter(([i]) => i < count2).sort(([a], [b]) => a - b).map(([, own]) => own));
-    return { weights: weights.length ? shelf.add(joined(weights)) : null, seen: places, sharers };
+    const soft = weights.length ? { weights: shelf.add(joined(weights)) } : {};
+    return { ...soft, seen: places, sharers };
   }
   function joined(parts3) {
     return parts3.length === 1 ? parts3[0] : Float64Array.from(parts3.flatMap((part) => [...part]));
@@ -5246,7 +5249,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const { run: run2 } = this;
       if (equations.size) return this.computed(step, i, equations);
       const changed2 = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
+        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(run2, subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
     }
@@ -5256,7 +5259,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       return run2.spec.subspaces.flatMap((subspace, n) => {
         const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i)];
         if (formula === void 0 && !changed2) return [];
-        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i), i);
+        const whole3 = words(run2, subspace, run2.value(n, 2 * step + 2, i), i);
         const text = shortened(whole3, MOST_CHARACTERS);
         const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
         const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
@@ -5380,7 +5383,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
               { class: `${changed2 ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
-              el("span", { class: "mono words" }, words(subspace, value, i)),
+              el("span", { class: "mono words" }, words(run2, subspace, value, i)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
           ];
@@ -7310,7 +7313,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     return heads.length > MOST7 ? [...told, `; and ${count(heads.length - MOST7, "more head")}`] : told;
   }
   function written2(run2, step, i) {
-    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
+    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(run2, subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
     const plain3 = changed2.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
     const told = plain3.slice(0, MOST7).flatMap(([name, value], n) => [n ? ", " : "", el("span", {}, name), " = ", code(value)]);
     const more = changed2.length - Math.min(MOST7, plain3.length);

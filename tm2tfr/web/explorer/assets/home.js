@@ -1069,10 +1069,12 @@
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
   }
-  function number2(value, i) {
+  function number2(value, denominators) {
     if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i + 1));
-    if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
+    for (const below of denominators) {
+      const above = Math.round(value * below);
+      if (above !== 0 && above / below === value) return `${above}/${below}`.replace("-", "−");
+    }
     return digits(value);
   }
   function digits(value, precision = 6) {
@@ -1096,8 +1098,8 @@
     const [layer, pass] = run2.spec.steps[step];
     return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
   }
-  function words(subspace, value, i) {
-    if (!subspace.labels) return number2(value.number, i);
+  function words({ spec }, subspace, value, i) {
+    if (!subspace.labels) return number2(value.number, spec.labels ? [i + 1, spec.count, spec.count - i] : [i + 1]);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
     const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
@@ -1679,7 +1681,7 @@
       const { run: run2 } = this;
       if (equations.size) return this.computed(step, i, equations);
       const changed = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
+        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(run2, subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
     }
@@ -1689,7 +1691,7 @@
       return run2.spec.subspaces.flatMap((subspace, n) => {
         const [formula, changed] = [equations.get(subspace.name), run2.changed(n, step, i)];
         if (formula === void 0 && !changed) return [];
-        const whole2 = words(subspace, run2.value(n, 2 * step + 2, i), i);
+        const whole2 = words(run2, subspace, run2.value(n, 2 * step + 2, i), i);
         const text = shortened(whole2, MOST_CHARACTERS);
         const value = el("b", { class: "value mono", title: text === whole2 ? null : whole2 }, text);
         const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
@@ -1886,7 +1888,7 @@
     return heads.length > MOST2 ? [...told, `; and ${count(heads.length - MOST2, "more head")}`] : told;
   }
   function written(run2, step, i) {
-    const changed = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
+    const changed = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i) ? [[subspace.name, words(run2, subspace, run2.value(n, 2 * step + 2, i), i)]] : []);
     const plain2 = changed.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
     const told = plain2.slice(0, MOST2).flatMap(([name, value], n) => [n ? ", " : "", el("span", {}, name), " = ", code(value)]);
     const more = changed.length - Math.min(MOST2, plain2.length);

@@ -175,10 +175,12 @@
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
   }
-  function number(value, i2) {
+  function number(value, denominators) {
     if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i2 + 1));
-    if (above !== 0 && above / (i2 + 1) === value) return `${above}/${i2 + 1}`.replace("-", "−");
+    for (const below of denominators) {
+      const above = Math.round(value * below);
+      if (above !== 0 && above / below === value) return `${above}/${below}`.replace("-", "−");
+    }
     return digits(value);
   }
   function digits(value, precision = 6) {
@@ -202,8 +204,8 @@
     const [layer2, pass] = run2.spec.steps[step];
     return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
   }
-  function words(subspace, value, i2) {
-    if (!subspace.labels) return number(value.number, i2);
+  function words({ spec }, subspace, value, i2) {
+    if (!subspace.labels) return number(value.number, spec.labels ? [i2 + 1, spec.count, spec.count - i2] : [i2 + 1]);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
     const terms2 = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
@@ -28229,7 +28231,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const { run: run2 } = this;
       if (equations.size) return this.computed(step, i2, equations);
       const changed2 = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
+        (subspace, n) => run2.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(run2, subspace, run2.value(n, 2 * step + 2, i2), i2)))] : []
       );
       return changed2.length ? ["writes ", ...changed2] : ["writes nothing here"];
     }
@@ -28239,7 +28241,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       return run2.spec.subspaces.flatMap((subspace, n) => {
         const [formula, changed2] = [equations.get(subspace.name), run2.changed(n, step, i2)];
         if (formula === void 0 && !changed2) return [];
-        const whole3 = words(subspace, run2.value(n, 2 * step + 2, i2), i2);
+        const whole3 = words(run2, subspace, run2.value(n, 2 * step + 2, i2), i2);
         const text = shortened(whole3, MOST_CHARACTERS);
         const value = el("b", { class: "value mono", title: text === whole3 ? null : whole3 }, text);
         const equation = formula === void 0 || formula === subspace.name ? null : ` = ${formula}`;
@@ -28363,7 +28365,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
               { class: `${changed2 ? "changed" : ""} ${empty2 ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed2 ? "◆" : ""),
               el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
-              el("span", { class: "mono words" }, words(subspace, value, i2)),
+              el("span", { class: "mono words" }, words(run2, subspace, value, i2)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
           ];
@@ -30361,7 +30363,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     return heads.length > MOST8 ? [...told, `; and ${count(heads.length - MOST8, "more head")}`] : told;
   }
   function written(run2, step, i2) {
-    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i2) ? [[subspace.name, words(subspace, run2.value(n, 2 * step + 2, i2), i2)]] : []);
+    const changed2 = run2.spec.subspaces.flatMap((subspace, n) => subspace.name !== "1" && run2.changed(n, step, i2) ? [[subspace.name, words(run2, subspace, run2.value(n, 2 * step + 2, i2), i2)]] : []);
     const plain3 = changed2.filter(([, value]) => !value.startsWith("⟨")).sort(([one], [other]) => Number(one.includes(" ")) - Number(other.includes(" ")));
     const told = plain3.slice(0, MOST8).flatMap(([name2, value], n) => [n ? ", " : "", el("span", {}, name2), " = ", code2(value)]);
     const more = changed2.length - Math.min(MOST8, plain3.length);
