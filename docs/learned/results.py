@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.lab.training.best import FIGURES, BestOfRuns, ManyRuns, many_runs, plot_best
+from tm2tfr.lab.training.best import FIGURES, BestOfRuns, TrainedRuns, plot_best, trained_runs
 
 HERE = Path(__file__).parent
 PAGE, FIGURE, FIGURES_3_AND_4 = HERE / "index.md", HERE / "noise.svg", HERE / "figures-3-4.svg"
@@ -33,10 +33,10 @@ ATTENTION = ("figure-2/sines",)
 Record = Mapping[str, Any]
 
 
-def of_table_1() -> ManyRuns:
+def of_table_1() -> TrainedRuns:
     """Return the runs of Table 1 and of its figures: one layer and one head, on the paper's sums of as many bits."""
     files = [*sorted(HERE.glob("table-1*.jsonl")), *(HERE / f"{name}.jsonl" for name in ("longer", "control", "weak-16"))]
-    return ManyRuns(tuple(run for run in many_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
+    return TrainedRuns(tuple(run for run in trained_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
 
 
 def trained(folder: Path) -> list[Record]:
@@ -92,7 +92,7 @@ def by_bits(runs: Sequence[Record], key: str, words: Mapping[Any, str]) -> str:
     return "\n".join(lines)
 
 
-def best(found: ManyRuns) -> str:
+def best(found: TrainedRuns) -> str:
     """Return a table: a line for each regime, a column for each n; the maximum, with the mean and the number of runs."""
     tasks = {(each.regime, each.data): each for each in found.best}
     bits = sorted({run.data["bits"] for run in found.runs})
@@ -110,7 +110,7 @@ def _best_cell(task: BestOfRuns | None) -> str:
     return f"**{task.maximum:.4f}** (mean {task.mean:.4f}, {task.runs} {'run' if task.runs == 1 else 'runs'})"
 
 
-def varied(found: ManyRuns) -> bool:
+def varied(found: TrainedRuns) -> bool:
     """Return whether Figures 3 and 4 have more than one line."""
     return any(len({value(run) for run in found.runs}) > 1 for value in FIGURES.values())
 

@@ -60,7 +60,7 @@ class BestOfRuns:
 
 
 @dataclass(frozen=True, eq=False)
-class ManyRuns:
+class TrainedRuns:
     """Finished runs, of one grid or of several; the number of those that are not finished, and are left out."""
 
     runs: tuple[TrainingRun, ...]
@@ -115,7 +115,7 @@ def _place(task: tuple[int | str, str]) -> tuple[bool, int, str, int, str]:
 
 
 # ── where runs are kept
-def many_runs(*places: str | Path) -> ManyRuns:
+def trained_runs(*places: str | Path) -> TrainedRuns:
     """Return the finished runs in the folders of grids or runs, or in files of records, one JSON a line.
 
     Runs of the same model, data and options are counted once: grids that vary one option each share a base setting.
@@ -134,7 +134,7 @@ def many_runs(*places: str | Path) -> ManyRuns:
             if run.finished:
                 found.setdefault(json.dumps([run.model, run.data, run.options], sort_keys=True), run)
         unfinished += sum(not run.finished for run in runs)
-    return ManyRuns(tuple(found.values()), unfinished)
+    return TrainedRuns(tuple(found.values()), unfinished)
 
 
 def has_many(place: Path) -> bool:
@@ -181,7 +181,7 @@ FIGURES: Mapping[str, Callable[[TrainingRun], str]] = {
 """What tells the lines of a figure apart: title -> the value of a run."""
 
 
-def plot_best(found: ManyRuns, path: str | Path) -> None:
+def plot_best(found: TrainedRuns, path: str | Path) -> None:
     """Draw the maximum exact match by n, a panel for each regime: Figure 3 above, Figure 4 below; every run is a dot.
 
     Raises:
