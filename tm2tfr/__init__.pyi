@@ -1,5 +1,5 @@
 from ._version import __version__ as __version__
-from .api.attention import attention_of, draw_requests, draw_run, plot_head, scores_of
+from .api.attention import attention_of, draw_requests, draw_run, next_tokens, plot_head, scores_of
 from .api.batches import check_batch, check_many, run_batch
 from .api.checking import check
 from .api.datasets import make_dataset, make_labels, normal_form, sweep
@@ -91,6 +91,7 @@ __all__ = [
     "make_labels",
     "make_suite",
     "measure_softness",
+    "next_tokens",
     "normal_form",
     "plot_head",
     "prompt_of",

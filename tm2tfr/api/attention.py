@@ -1,4 +1,4 @@
-"""Where a head looks in a run, the scores by which it does, and runs of RASP programs as pictures."""
+"""Where a head looks in a run, the scores by which it does, the next tokens' probabilities; RASP programs as pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject
-from tm2tfr.base.errors import CompileError, EngineError, a_or_an, did_you_mean
+from tm2tfr.base.errors import CompileError, EngineError, a_or_an, did_you_mean, shortened
 from tm2tfr.runs.plan import HARD, Soft, check_engine, is_count, needed_path
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
+    from tm2tfr.runs.predictions import Sampling
+    from tm2tfr.tables.next_tokens import NextTokens
     from tm2tfr.tables.scores import AttentionMap, ScoresAt
     from tm2tfr.transformer.weights import Decoder
 
@@ -117,6 +119,44 @@ def scores_of(
         symbols=[name for name, _ in found.nets] or None,
         max_positions=MOST_MAPPED,
     )
+
+
+def next_tokens(
+    subject: Given,
+    word: str | None = None,
+    *,
+    sampling: Sampling | None = None,
+    dtype: str | None = None,
+    soft: Soft = HARD,
+) -> NextTokens:
+    """Return the probabilities of the next token at each step of a run, by softmax of the logits (Eq. 8.3 of the chapter).
+
+    >>> import tm2tfr
+    >>> found = tm2tfr.next_tokens("full-adder", "101", sampling=tm2tfr.Sampling(temperature=0.5))
+    >>> found.tokens, found.fed, found.probabilities.round(3).tolist()
+    (('0', '1'), ('1', '0'), [[0.881, 0.119], [0.119, 0.881]])
+
+    Args:
+        subject, word, dtype, soft: see `attention_of`.
+        sampling: the temperature of the output layer, and the seed by which tokens are drawn; by default temperature 1, and
+            the largest logit decides.
+
+    Raises:
+        EngineError: for weights that label a sequence, and generate nothing.
+        CompileError, InputError: see `tm2tfr.check`.
+    """
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.runs.predictions import Sampling
+    from tm2tfr.tables.next_tokens import MOST_STEPS
+    from tm2tfr.tables.next_tokens import next_tokens as distributions
+
+    read = Sampling() if sampling is None else sampling
+    found = for_run(Subject.of(subject), soft, word, MOST_STEPS)
+    check_engine("dense", dtype)
+    drawn = "" if read.seed is None else f", seed {read.seed}"
+    title = f"{found.name} on {shortened(found.word(word))}: softmax at temperature {read.temperature:g}{drawn}"
+    engine = engine_named("dense", dtype)
+    return distributions(found.decoder, found.prompt(word), title=title, engine=engine, sampling=read)
 
 
 def plot_head(

@@ -11,11 +11,13 @@ import typer
 from tm2tfr.base.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
 from tm2tfr.base.errors import UsageError, counted
 from tm2tfr.cli.about import verdict
-from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import SAMPLE_SEED, Asked, seed
 from tm2tfr.cli.options import (
+    RUN,
     SLIDES,
     ChangesOption,
     DtypeOption,
+    OutputGroup,
     SoftGroup,
     WordOption,
     argument,
@@ -271,13 +273,15 @@ def plot(
     ] = None,
     everything: Annotated[bool, option("Where the prompt looks as well, of a machine in the prompt.", "--all")] = False,
     dtype: DtypeOption = None,
+    read: OutputGroup,
     softness: SoftGroup,
-    asked: Asked,
+    asked: Annotated[Asked, But(draws="--sample", seed=seed(RUN, SAMPLE_SEED))],
 ) -> None:
-    """Draw where a head looks in a run, as a map, or its scores at one position.
+    """Draw where a head looks in a run, as a map, its scores at one position, or the next tokens' probabilities.
 
     A row of the map is called by the token answered, one after the position that looks; of a program or a formula, which
-    answer nothing, by the position itself. Positions that tie share the weight of average-hard attention.
+    answer nothing, by the position itself. Positions that tie share the weight of average-hard attention. With
+    --probabilities or --sample, no head is drawn, but a bar for each token at each step (Figure 8.1a).
     """
     from tm2tfr.base.files import check_file
     from tm2tfr.tables.scores import ATTENTION_FORMATS, AttentionMap, plot_attention
@@ -285,12 +289,22 @@ def plot(
     if everything and position is not None:
         raise UsageError("tm2tfr plot: --all is about the rows of a map, and --position shows one: omit one of them")
     check_file(output, reading=asked.reading, what="plots", endings=ATTENTION_FORMATS)
-    from tm2tfr.api.attention import MOST_MAPPED, attention_of, scores_of
+    from tm2tfr.api.attention import MOST_MAPPED, attention_of, next_tokens, scores_of
+    from tm2tfr.tables.next_tokens import MOST_STEPS, NextTokens, plot_next_tokens
     from tm2tfr.tables.scores import ScoresAt, plot_scores
 
-    subjected, soft = subject(asked), softness.soft
-    found: AttentionMap | ScoresAt
-    if position is None:
+    sampling = read.sampling(asked.parameters, "tm2tfr plot")
+    of_head = {"--head": "head" in asked.typed, "--position": position is not None, "--all": everything}
+    if sampling is not None and any(of_head.values()):
+        option = next(name for name, given in of_head.items() if given)
+        raise UsageError(f"tm2tfr plot: {option} is about a head, and probabilities are of tokens: omit one of them")
+    subjected, soft = subject(asked, seeded=read.sample), softness.soft
+    found: AttentionMap | ScoresAt | NextTokens
+    if sampling is not None:
+        found = next_tokens(subjected, word, sampling=sampling, dtype=dtype, soft=soft)
+        if len(found.fed) == MOST_STEPS:
+            typer.echo(f"note: these are the first {MOST_STEPS} steps of the run", err=True)
+    elif position is None:
         found = attention_of(subjected, word, head=head, dtype=dtype, prompt=everything, soft=soft)
         if len(found.columns) == MOST_MAPPED:
             typer.echo(f"note: these are the first {MOST_MAPPED:,} positions of the run", err=True)
@@ -299,7 +313,9 @@ def plot(
     if output is None:
         write(found.text(), None, asked.argument)
         return
-    if isinstance(found, ScoresAt):
+    if isinstance(found, NextTokens):
+        plot_next_tokens(found, output)
+    elif isinstance(found, ScoresAt):
         plot_scores(found, output)
     else:
         plot_attention(found, output)

@@ -32,6 +32,7 @@ KINDS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "program with a loop": ("looped-parity", {}, ("0110", "110")),
     "formula": ("since-b", {}, ("abab", "bba")),
     "formula with masks": ("starts-110", {}, ("0110", "110")),
+    "formula as printed": ("after-a-until-b", {"variant": "paper"}, ("aabab", "bba")),
     "automaton": ("mod-3", {}, ("110", "1011")),
 }
 """A kind -> a source, its options, and inputs."""
