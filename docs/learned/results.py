@@ -1,8 +1,7 @@
 """The page about what was learned: its tables and its figure, from the records of all runs.
 
 ``python docs/learned/results.py collect FOLDER NAME`` writes the records of a grid's runs to ``NAME.jsonl``, one per line;
-``python docs/learned/results.py`` writes the tables of ``index.md``, ``noise.svg`` and, once there are records of other
-grids of Table 1 (``table-1-*.jsonl``), ``figures-3-4.svg`` anew.
+``python docs/learned/results.py`` writes the tables of ``index.md``, ``noise.svg`` and ``figures-3-4.svg`` anew.
 ``python docs/learned/results.py attention FOLDER NAME`` is ``collect`` with the comparison of each run's attention, and
 ``python docs/learned/results.py table FOLDER`` prints the table of any grid with regimes and bits.
 """
@@ -23,13 +22,13 @@ HERE = Path(__file__).parent
 PAGE, FIGURE, FIGURES_3_AND_4 = HERE / "index.md", HERE / "noise.svg", HERE / "figures-3-4.svg"
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
+ATTENTION = ("figure-2/sines",)
 PAPER = {
     "weak": {8: 1.0, 16: 0.2529, 24: 0.1773, 32: 0.1961, 40: 0.072, 48: 0.0},
     "medium": {8: 0.0473, 16: 0.0003, 24: 0.0, 32: 0.0, 40: 0.0, 48: 0.0},
     "strong": {8: 1.0, 16: 1.0, 24: 1.0, 32: 1.0, 40: 0.8916, 48: 0.9873},
 }
 """Table 1 of the paper: regime -> n -> the maximum of 120 runs, 30 settings with 4 trials each."""
-ATTENTION = ("figure-2/sines",)
 Record = Mapping[str, Any]
 
 
@@ -166,10 +165,10 @@ def tables() -> dict[str, str]:
         rate: f"learning rate {rate:g}"
         for rate in sorted({run["options"]["lr"] for run in [*control, *weak]}, reverse=True)
     }
-    many = of_table_1()
-    figure = f"\n\n![Figures 3 and 4]({FIGURES_3_AND_4.name})" if varied(many) else ""
     (sines,) = (records(name) for name in ATTENTION)
     attention = by_kind({"sines and cosines": sines})
+    many = of_table_1()
+    figure = f"\n\n![Figures 3 and 4]({FIGURES_3_AND_4.name})" if varied(many) else ""
     return {
         "figure-2": f"{attention}\n\n{minutes(sines)}.",
         "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",

@@ -236,6 +236,9 @@ def compare(
         file("Draw both, or the best runs of grids by n, in this .png, .svg or .pdf file (extra: plot)."),
     ] = None,
     inputs: Annotated[int, count("Look at N unseen inputs. Default: 100.", least=1)] = 100,
+    word: Annotated[
+        str | None, option("Look at this input alone, whether it is unseen or not.", "--input", "-i", metavar="WORD")
+    ] = None,
     as_json: Annotated[bool, option("Print the numbers as JSON.", "--json")] = False,
     typed: frozenset[str] = frozenset(),
 ) -> None:
@@ -243,6 +246,8 @@ def compare(
     from tm2tfr.base.files import check_file
 
     check_file(plot)
+    if word is not None and "inputs" in typed:
+        raise UsageError("tm2tfr compare: --input stands beside --inputs: omit one of the two")
     if plot is not None:
         from tm2tfr.lab.softness.report import checked
 
@@ -254,7 +259,7 @@ def compare(
         return
     from tm2tfr.api.training import compare as comparison
 
-    found = comparison(runs[0], inputs=inputs)
+    found = comparison(runs[0], inputs=inputs, word=word)
     from tm2tfr.lab.training.comparison import comparison_report, plot_comparison  # imports torch, which was asked for
 
     typer.echo(found.json() if as_json else comparison_report(found), nl=not as_json)
@@ -267,8 +272,9 @@ def _best(runs: list[Path], plot: Path | None, typed: frozenset[str], *, as_json
     """Print the best runs of grids, and draw them."""
     from tm2tfr.lab.training.best import plot_best, trained_runs
 
-    if "inputs" in typed:
-        raise UsageError("tm2tfr compare: --inputs is about the attention of one run: omit it, or name one run")
+    for name, said in (("inputs", "--inputs"), ("word", "--input")):
+        if name in typed:
+            raise UsageError(f"tm2tfr compare: {said} is about the attention of one run: omit it, or name one run")
     found = trained_runs(*runs)
     typer.echo(found.json() if as_json else found.table(), nl=not as_json)
     if plot is not None:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -195,7 +195,8 @@ def plot_best(found: TrainedRuns, path: str | Path) -> None:
     regimes = [regime for regime in REGIMES if any(each.regime == regime for each in found.best)]
 
     def draw(figure: Figure) -> None:
-        for part, (title, value) in zip(figure.subfigures(len(FIGURES), 1), FIGURES.items(), strict=True):
+        rows: Sequence[SubFigure] = figure.subfigures(len(FIGURES), 1)  # type: ignore[assignment]
+        for part, (title, value) in zip(rows, FIGURES.items(), strict=True):
             _row(part, title, found.runs, regimes, value)
 
     drawn(path, draw, size=(max(5.5, 3.1 * len(regimes) + 0.6), 5.6))
@@ -210,7 +211,7 @@ def _row(
     for panel, regime in zip(part.subplots(1, len(regimes), sharey=True, squeeze=False)[0], regimes, strict=True):
         for number, one in enumerate(values):
             beside = (number - (len(values) - 1) / 2) * 0.015 * max(1, bits[-1] - bits[0])  # equal shares stay in sight
-            style = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKS[number % len(_MARKS)]}
+            style: dict[str, Any] = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKS[number % len(_MARKS)]}
             _line(panel, [run for run in runs if run.data["regime"] == regime and value(run) == one], beside, one, style)
         panel.set(title=f"{regime} supervision", xlabel="n", ylim=(-0.06, 1.06))
         panel.set_xticks(bits)
@@ -221,7 +222,7 @@ def _row(
     part.legend(handles, names, loc="outside lower center", ncols=max(1, len(names)), frameon=False)
 
 
-def _line(panel: Axes, runs: Iterable[TrainingRun], beside: float, name: str, style: Mapping[str, str]) -> None:
+def _line(panel: Axes, runs: Iterable[TrainingRun], beside: float, name: str, style: Mapping[str, Any]) -> None:
     """Draw the maximum of some runs by n, and all of them as dots, `beside` the place of n."""
     shares = defaultdict[int, list[float]](list)
     for run in runs:
