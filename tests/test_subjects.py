@@ -189,6 +189,7 @@ def test_every_public_function_is_tried() -> None:
         "animate": "what frames takes, in tests/web/slides",
         "plot_head": "what attention_of and scores_of take, in tests/tables/test_scores.py",
         "attention_of": "every subject, in tests/tables/test_scores.py",
+        "next_tokens": "what generates, in tests/tables/test_next_tokens.py",
         "check_many": "circuits alone, see below",
         "disguise": "every subject, in tests/lab/hidden",
         "claim_template": "a key, in tests/lab/hidden/test_claims.py",
