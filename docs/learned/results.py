@@ -23,6 +23,9 @@ PAGE, FIGURE, FIGURES_3_AND_4 = HERE / "index.md", HERE / "noise.svg", HERE / "f
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
 ATTENTION = ("figure-2/sines",)
+REVERSE = ("rasp/reverse", "rasp/reverse-wide", "rasp/reverse-long")
+CHOSEN = "rasp/jibbiejig.json"
+"""What ``tm2tfr compare --input §jibbiejig --json`` printed of the first run of the histogram."""
 PAPER = {
     "weak": {8: 1.0, 16: 0.2529, 24: 0.1773, 32: 0.1961, 40: 0.072, 48: 0.0},
     "medium": {8: 0.0473, 16: 0.0003, 24: 0.0, 32: 0.0, 40: 0.0, 48: 0.0},
@@ -158,6 +161,59 @@ def by_kind(groups: Mapping[str, Sequence[Record]]) -> str:
     return "\n".join(lines)
 
 
+def by_length(runs: Sequence[Record]) -> str:
+    """Return a table: a line for each shape, a column for each length of words; the shares of right letters and words."""
+    found, lengths = defaultdict[tuple[str, int], list[Record]](list), set[int]()
+    for run in sorted(runs, key=lambda run: (-run["model"]["layers"], run["model"]["heads"], run["options"]["seed"])):
+        layers, heads, length = run["model"]["layers"], run["model"]["heads"], run["data"]["positions"]
+        shape = f"{layers} layer{'s' * (layers > 1)}, {heads} head{'s' * (heads > 1)} each, {run['trained']:,} parameters"
+        found[shape, length].append(run)
+        lengths.add(length)
+    lines = ["| | " + " | ".join(f"up to {n} letters" for n in sorted(lengths)) + " |", "|---" * (len(lengths) + 1) + "|"]
+    for shape in dict.fromkeys(shape for shape, _ in found):
+        cells = [", ".join(map(letters_and_words, found.get((shape, n), []))) for n in sorted(lengths)]
+        lines.append(f"| {shape} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def letters_and_words(run: Record) -> str:
+    """Return the shares of right tokens and of words whose tokens are all right."""
+    return f"{100 * run['token_accuracy']:.2f} % ({100 * run['exact_match']:.1f} %)"
+
+
+def by_order(runs: Sequence[Record]) -> str:
+    """Return a table: a line for each order of sublayers, the best first."""
+    lines = ["| sublayers | parameters | right labels | right words |", "|---|---|---|---|"]
+    for run in sorted(runs, key=lambda run: -run["token_accuracy"]):
+        shares = [f"{100 * run[name]:.1f} %" for name in ("token_accuracy", "exact_match")]
+        lines.append(f"| `{run['model']['sublayers']}` | {run['trained']:,} | {' | '.join(shares)} |")
+    return "\n".join(lines)
+
+
+def beside_the_selector(runs: Sequence[Record], chosen: Record) -> str:
+    """Return a table: the share of the attention on selected positions, of each seed, and on the chosen input."""
+    lines = ["| | right words | learned | untrained | uniform | compiled |", "|---|---|---|---|---|---|"]
+    rows = [(f"seed {run['options']['seed']}, {run['attention']['inputs']} inputs", run["attention"]) for run in runs]
+    for words, found in (*rows, (f"seed {runs[0]['options']['seed']}, `{chosen['input']}`", chosen)):
+        best = found["heads"][0]["overall"]
+        names = ("operands", "untrained_operands", "uniform_operands", "compiled_operands")
+        shares = " | ".join(f"{best[name]:.2f}" for name in names)
+        lines.append(f"| {words} | {100 * found['exact_match']:.1f} % | {shares} |")
+    return "\n".join(lines)
+
+
+def rasp_tables() -> dict[str, str]:
+    """Return the tables of what the slides on RASP trained."""
+    reverse = [run for name in REVERSE for run in records(name)]
+    sandwich, histogram = records("rasp/sandwich"), records("rasp/histogram")
+    chosen = json.loads((HERE / CHOSEN).read_text(encoding="utf-8"))
+    return {
+        "reverse": f"{by_length(reverse)}\n\n{minutes(reverse)}.",
+        "histogram": f"{beside_the_selector(histogram, chosen)}\n\n{minutes(histogram)}.",
+        "sandwich": f"{by_order(sandwich)}\n\n{minutes(sandwich)}.",
+    }
+
+
 def tables() -> dict[str, str]:
     """Return what stands between the marks of the page, by their names."""
     table, more, longer, control, weak, six, noise = (records(name) for name in GRIDS)
@@ -177,6 +233,7 @@ def tables() -> dict[str, str]:
         "control": f"{by_bits([*control, *weak], 'lr', rates)}\n\n{minutes([*control, *weak])}.",
         "section-6": f"{by_bits(six, 'regime', REGIMES)}\n\n{minutes(six)}.",
         "noise": f"{by_noise(noise)}\n\n{minutes(noise)}.",
+        **rasp_tables(),
     }
 
 
