@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 PAGE, FIGURE = HERE / "index.md", HERE / "noise.svg"
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
-ATTENTION = ("figure-2/sines",)
+ATTENTION = ("figure-2/learned", "figure-2/sines")
 Record = Mapping[str, Any]
 
 
@@ -128,10 +128,10 @@ def tables() -> dict[str, str]:
         rate: f"learning rate {rate:g}"
         for rate in sorted({run["options"]["lr"] for run in [*control, *weak]}, reverse=True)
     }
-    (sines,) = (records(name) for name in ATTENTION)
-    attention = by_kind({"sines and cosines": sines})
+    learned, sines = (records(name) for name in ATTENTION)
+    attention = by_kind({"learned positions": learned, "sines and cosines": sines})
     return {
-        "figure-2": f"{attention}\n\n{minutes(sines)}.",
+        "figure-2": f"{attention}\n\n{minutes([*learned, *sines])}.",
         "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",
         "longer": f"{by_bits(longer, 'regime', REGIMES)}\n\n{minutes(longer)}.",
         "control": f"{by_bits([*control, *weak], 'lr', rates)}\n\n{minutes([*control, *weak])}.",

@@ -106,7 +106,7 @@ def test_the_commands_of_table_2_print_it(
 
 @pytest.mark.parametrize(
     "name",
-    ["table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise", "figure-2/sines"],
+    ["table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise", "figure-2/learned", "figure-2/sines"],
 )
 def test_every_run_of_a_grid_has_its_record(name: str) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
