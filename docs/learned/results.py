@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 PAGE, FIGURE, FIGURES_3_AND_4 = HERE / "index.md", HERE / "noise.svg", HERE / "figures-3-4.svg"
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
-ATTENTION = ("figure-2/sines",)
+ATTENTION = ("figure-2/learned", "figure-2/sines")
 REVERSE = ("rasp/reverse", "rasp/reverse-wide", "rasp/reverse-long")
 CHOSEN = "rasp/jibbiejig.json"
 """What ``tm2tfr compare --input §jibbiejig --json`` printed of the first run of the histogram."""
@@ -221,12 +221,12 @@ def tables() -> dict[str, str]:
         rate: f"learning rate {rate:g}"
         for rate in sorted({run["options"]["lr"] for run in [*control, *weak]}, reverse=True)
     }
-    (sines,) = (records(name) for name in ATTENTION)
-    attention = by_kind({"sines and cosines": sines})
+    learned, sines = (records(name) for name in ATTENTION)
+    attention = by_kind({"learned positions": learned, "sines and cosines": sines})
     many = of_table_1()
     figure = f"\n\n![Figures 3 and 4]({FIGURES_3_AND_4.name})" if varied(many) else ""
     return {
-        "figure-2": f"{attention}\n\n{minutes(sines)}.",
+        "figure-2": f"{attention}\n\n{minutes([*learned, *sines])}.",
         "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",
         "best": f"{best(many)}\n\n{minutes([run.as_dict() for run in many.runs])}.{figure}",
         "longer": f"{by_bits(longer, 'regime', REGIMES)}\n\n{minutes(longer)}.",
