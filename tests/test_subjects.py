@@ -189,6 +189,7 @@ def test_every_public_function_is_tried() -> None:
         "animate": "what frames takes, in tests/web/slides",
         "plot_head": "what attention_of and scores_of take, in tests/tables/test_scores.py",
         "attention_of": "every subject, in tests/tables/test_scores.py",
+        "next_tokens": "what generates, in tests/tables/test_next_tokens.py",
         "check_many": "circuits alone, see below",
         "disguise": "every subject, in tests/lab/hidden",
         "claim_template": "a key, in tests/lab/hidden/test_claims.py",
@@ -205,6 +206,8 @@ def test_every_public_function_is_tried() -> None:
         "intervene_many": "likewise",
         "automaton": "a regular expression or an object of automata-lib, in tests/sources/automaton",
         "formula": "the text of a formula, in tests/cli/test_formulas.py",
+        "measure_sensitivity": "inputs of two symbols or more, which the machine has not; in tests/lab/softness",
+        "parity_encoder": "nothing",
         "load_weights": "a weight file",
         "with_weight": "every subject, in tests/transformer/test_changes.py",
         "prompt_of": "machines alone, in tests/sources/turing/universal/test_given.py",
@@ -533,7 +536,7 @@ def said(form: Any, command: str, capsys: pytest.CaptureFixture[str]) -> tuple[i
 
 def test_every_command_about_a_machine_is_tried() -> None:
     about = {name for name in app.commands if any(p.name == "machine" and p.opts == ["machine"] for p in params(name))}
-    assert about == set(COMMANDS)
+    assert about == {*COMMANDS, "sensitivity"}, "which changes a symbol, and this machine's inputs have only one"
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from .api.runs import (
     summary,
     with_weight,
 )
+from .api.sensitivity import measure_sensitivity, parity_encoder
 from .api.softness import figure_1, measure_softness, soften
 from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
@@ -90,9 +91,11 @@ __all__ = [
     "make_dataset",
     "make_labels",
     "make_suite",
+    "measure_sensitivity",
     "measure_softness",
     "next_tokens",
     "normal_form",
+    "parity_encoder",
     "plot_head",
     "prompt_of",
     "read_prompt",

@@ -1,7 +1,7 @@
 """The page about what was learned: its tables and its figure, from the records of all runs.
 
 ``python docs/learned/results.py collect FOLDER NAME`` writes the records of a grid's runs to ``NAME.jsonl``, one per line;
-``python docs/learned/results.py`` writes the tables of ``index.md`` and ``noise.svg`` anew.
+``python docs/learned/results.py`` writes the tables of ``index.md``, ``noise.svg`` and ``figures-3-4.svg`` anew.
 ``python docs/learned/results.py attention FOLDER NAME`` is ``collect`` with the comparison of each run's attention, and
 ``python docs/learned/results.py table FOLDER`` prints the table of any grid with regimes and bits.
 """
@@ -16,12 +16,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.lab.training.best import FIGURES, BestOfRuns, ManyRuns, many_runs, plot_best
+
 HERE = Path(__file__).parent
-PAGE, FIGURE = HERE / "index.md", HERE / "noise.svg"
+PAGE, FIGURE, FIGURES_3_AND_4 = HERE / "index.md", HERE / "noise.svg", HERE / "figures-3-4.svg"
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
 ATTENTION = ("figure-2/sines",)
+PAPER = {
+    "weak": {8: 1.0, 16: 0.2529, 24: 0.1773, 32: 0.1961, 40: 0.072, 48: 0.0},
+    "medium": {8: 0.0473, 16: 0.0003, 24: 0.0, 32: 0.0, 40: 0.0, 48: 0.0},
+    "strong": {8: 1.0, 16: 1.0, 24: 1.0, 32: 1.0, 40: 0.8916, 48: 0.9873},
+}
+"""Table 1 of the paper: regime -> n -> the maximum of 120 runs, 30 settings with 4 trials each."""
 Record = Mapping[str, Any]
+
+
+def of_table_1() -> ManyRuns:
+    """Return the runs of Table 1 and of its figures: one layer and one head, on the paper's sums of as many bits."""
+    files = [*sorted(HERE.glob("table-1*.jsonl")), *(HERE / f"{name}.jsonl" for name in ("longer", "control", "weak-16"))]
+    return ManyRuns(tuple(run for run in many_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
 
 
 def trained(folder: Path) -> list[Record]:
@@ -77,6 +91,29 @@ def by_bits(runs: Sequence[Record], key: str, words: Mapping[Any, str]) -> str:
     return "\n".join(lines)
 
 
+def best(found: ManyRuns) -> str:
+    """Return a table: a line for each regime, a column for each n; the maximum, with the mean and the number of runs."""
+    tasks = {(each.regime, each.data): each for each in found.best}
+    bits = sorted({run.data["bits"] for run in found.runs})
+    lines = ["| | " + " | ".join(f"n = {n}" for n in bits) + " |", "|---" * (len(bits) + 1) + "|"]
+    for regime, line in REGIMES.items():
+        cells = [_best_cell(tasks.get((regime, n))) for n in bits]
+        lines.append(f"| {line} | " + " | ".join(cells) + " |")
+        lines.append(f"| in the paper, {regime} | " + " | ".join(f"{PAPER[regime][n]:.4f}" for n in bits) + " |")
+    return "\n".join(lines)
+
+
+def _best_cell(task: BestOfRuns | None) -> str:
+    if task is None:
+        return ""
+    return f"**{task.maximum:.4f}** (mean {task.mean:.4f}, {task.runs} {'run' if task.runs == 1 else 'runs'})"
+
+
+def varied(found: ManyRuns) -> bool:
+    """Return whether Figures 3 and 4 have more than one line."""
+    return any(len({value(run) for run in found.runs}) > 1 for value in FIGURES.values())
+
+
 def minutes(runs: Sequence[Record]) -> str:
     """Return the processor time of runs, in words."""
     spent = sum(run["cpu_seconds"] for run in runs) / 60
@@ -130,9 +167,12 @@ def tables() -> dict[str, str]:
     }
     (sines,) = (records(name) for name in ATTENTION)
     attention = by_kind({"sines and cosines": sines})
+    many = of_table_1()
+    figure = f"\n\n![Figures 3 and 4]({FIGURES_3_AND_4.name})" if varied(many) else ""
     return {
         "figure-2": f"{attention}\n\n{minutes(sines)}.",
         "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",
+        "best": f"{best(many)}\n\n{minutes([run.as_dict() for run in many.runs])}.{figure}",
         "longer": f"{by_bits(longer, 'regime', REGIMES)}\n\n{minutes(longer)}.",
         "control": f"{by_bits([*control, *weak], 'lr', rates)}\n\n{minutes([*control, *weak])}.",
         "section-6": f"{by_bits(six, 'regime', REGIMES)}\n\n{minutes(six)}.",
@@ -174,6 +214,9 @@ def draw() -> None:
         axes.legend(frameon=False, loc="center right")
         axes.spines[["top", "right"]].set_visible(False)
         figure.savefig(FIGURE, metadata={"Date": None})
+        many = of_table_1()
+        if varied(many):
+            plot_best(many, FIGURES_3_AND_4)
 
 
 if __name__ == "__main__":

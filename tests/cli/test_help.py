@@ -68,7 +68,7 @@ def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.Captu
         ),
         (["full-adder"], "Circuits", ["--variant <lookup|paper-hard|paper>", "--bits", "--file"], ["--universal", "--sop"]),
         (["program:parity"], "RASP programs", ["--sop", "--alphabet", "--mask"], ["--universal", "--variant", "--define"]),
-        (["--formula", "once Q[a]"], "Formulas", ["--variant <ours|paper>", "--alphabet"], ["--universal", "--sop"]),
+        (["--formula", "once Q[a]"], "Formulas", ["--variant <ours|paper|unique>", "--alphabet"], ["--universal", "--sop"]),
         (["--truth-table", "0110"], "Circuits", ["--basis"], ["--sop"]),
     ],
 )
@@ -175,7 +175,7 @@ def test_the_help_speaks_of_all_that_goes_in(command: str, words: str, capsys: p
         ("disguise", None),
         ("intervene", "Random interventions"),
         ("labels", None),
-        ("trace", "The construction"),
+        ("trace", "Running"),
     ],
 )
 def test_the_seed_is_among_what_it_is_of(command: str, panel: str | None) -> None:

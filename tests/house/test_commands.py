@@ -37,6 +37,7 @@ EXAMPLES = {
     "soften": ("soften", "chapter"),
     "soften of a program": ("soften", "sort"),
     "soften -o weights": ("soften", "since-b", "-o", "soft.safetensors"),
+    "sensitivity": ("sensitivity", "odd-ones", "--length", "4"),
     "compile": ("compile", "chapter", "-o", "chapter.safetensors"),
     "prompt": ("prompt", "chapter"),
     "export": ("export", "chapter", "--to", "torch", "--no-verify", "-o", "exported"),

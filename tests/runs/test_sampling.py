@@ -48,7 +48,7 @@ def test_single_precision_logits_are_widened_first() -> None:
     assert (log_probabilities(narrow) == log_probabilities(narrow.astype(np.float64))).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_tokens_are_drawn_as_often_as_their_probability_says(seed: int) -> None:
     draw, number = sampler(seed, 0.8), 4_000
     seen = Counter(draw(LOGITS) for _ in range(number))

@@ -82,7 +82,8 @@ def test_bounds_hold(text: str) -> None:
         ("1/i", "the position feature '1/i' may divide by 0: divide by what is never 0, such as i\\+1"),
         ("i/(n-2)", "may divide by 0"),
         ("i % (1/(i+1))", "has a remainder of a fraction: divide whole numbers"),
-        ("(((i^9)^9)^9)^9", "is too large for floats: use smaller powers"),
+        ("(((i^9)^9)^9)^9", "has numbers of too many digits: use smaller powers"),
+        ("(((((1/(i+1))^9)^9)^9)^9)^9", "has numbers of too many digits"),
         *(
             (text, "unknown position feature")
             for text in ("i i", "i^n", "2^i", "i^10", "(i", "i)", "1 < i < 3", "i in {n}")

@@ -14,7 +14,7 @@ from tests.transformer.test_gadgets import by_hand
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.exact import Exact
 from tm2tfr.transformer.claims import Output
-from tm2tfr.transformer.gadgets import Case, Unit, end_mark, feed_forward, head, stepped, tie_break, truncated
+from tm2tfr.transformer.gadgets import TieBreakCase, Unit, end_mark, feed_forward, head, stepped, tie_break, truncated
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Linear, Residual, Subspace
 from tm2tfr.transformer.soft import lemma_6, softened
@@ -40,7 +40,7 @@ def encoder(layout: Residual, features: Sequence[str], tokens: Sequence[Linear],
 
 
 # ── Lemma 8 ─────────────────────────────────────────────────────────────────────────────────────────────────
-def breaking(case: Case, gamma: float, *, scaled: bool) -> Decoder:
+def breaking(case: TieBreakCase, gamma: float, *, scaled: bool) -> Decoder:
     """A head whose score is that of the lemma, which carries the position; tokens are the scores 0, 1 and 2."""
     features = ("1", "i", "i^2", "1/(i+1)", "n", "i/n")
     layout = Residual(tuple(map(Subspace, ("s", *features, "place"))))
@@ -58,14 +58,14 @@ def breaking(case: Case, gamma: float, *, scaled: bool) -> Decoder:
     return encoder(layout, features, [{}, {"s": 1.0}, {"s": 2.0}], layer, "place")
 
 
-def wanted(case: Case, s: np.ndarray) -> int:
+def wanted(case: TieBreakCase, s: np.ndarray) -> int:
     best = np.flatnonzero(s == s.max())
     return int(best[0] if case == "c" else best[-1])
 
 
 @pytest.mark.parametrize("case", ["a", "b", "c"])
 @pytest.mark.parametrize("gamma", [1.0, 3.0])
-def test_lemma_8_scaled_as_printed_is_within_its_bound_at_temperature_1(case: Case, gamma: float) -> None:
+def test_lemma_8_scaled_as_printed_is_within_its_bound_at_temperature_1(case: TieBreakCase, gamma: float) -> None:
     """The mean position is off by at most half of ‖hard - soft‖₁ times the farthest distance."""
     weights = softened(breaking(case, gamma, scaled=True), 1.0)
     for n in range(1, 6):
@@ -76,7 +76,7 @@ def test_lemma_8_scaled_as_printed_is_within_its_bound_at_temperature_1(case: Ca
 
 
 @pytest.mark.parametrize("case", ["a", "b", "c"])
-def test_lemma_8_at_its_temperature_is_the_scaled_one(case: Case) -> None:
+def test_lemma_8_at_its_temperature_is_the_scaled_one(case: TieBreakCase) -> None:
     words = np.array(list(product(range(3), repeat=4)))
     temperature = 1 / 16 if case == "a" else 1 / 4
     scaled = DenseDecoder(softened(breaking(case, 3.0, scaled=True), 1.0)).run(words).logits[0, :, -1]

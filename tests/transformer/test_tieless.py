@@ -176,7 +176,7 @@ GAP = "give gap, the smallest difference of a best score to a lower one"
     ("decoder", "told"),
     [
         (mixed(), f"layer ., head 'h1': average-hard attention brings means of several positions, .* the word is: {GAP}"),
-        (leftmost(normed()), f"these weights have layer norms, whose numbers are not rational: {GAP}"),
+        (leftmost(normed()), "these weights have layer norms, whose mean and variance would be others"),
         (placed("i"), "the position feature 'i' has other values at every position, .* give length, the most positions"),
         (looping(uhat(7)), "these weights have loops, in whose passes the errors of softmax add up"),
     ],

@@ -133,15 +133,18 @@ def train_grid(
     return trained(found, folder, workers=workers, scheduler=scheduler, resume=resume, progress=progress)
 
 
-def compare(run: TrainingRun | str | Path, *, inputs: int = 100) -> AttentionComparison:
+def compare(run: TrainingRun | str | Path, *, inputs: int = 100, word: str | None = None) -> AttentionComparison:
     """Return the attention that a model has learned beside that of the compiled weights, in numbers.
 
     Args:
         run: a finished run of `train`, or its folder.
         inputs: at most this many unseen inputs are looked at.
+        word: look at this input alone, whether it is unseen or not.
 
     Raises:
-        TrainingError: if torch is missing, the run is unfinished or damaged, or there is nothing to compare it with.
+        TrainingError: if torch is missing, the run is unfinished or damaged, there is nothing to compare it with, or the
+            model cannot be fed the word.
+        InputError: if the word is not an input.
     """
     required("a comparison needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
     from tm2tfr.lab.training.comparison import compared_attention
@@ -152,4 +155,4 @@ def compare(run: TrainingRun | str | Path, *, inputs: int = 100) -> AttentionCom
     if not is_count(inputs, 1):
         raise TrainingError(f"the number of inputs must be 1 or more, not {inputs!r}: use for example 100")
     found = run if isinstance(run, TrainingRun) else load_run(run)
-    return compared_attention(found, task_of(found).made(), inputs=inputs)
+    return compared_attention(found, task_of(found).made(), inputs=inputs, word=word)

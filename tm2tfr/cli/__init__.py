@@ -50,6 +50,11 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
             "busy-beaver-5 --engine fast --max-steps 1e6",
         ),
         "soften": ("weights:soften", "Measure the errors of a run under softmax", "palindromes --input abba"),
+        "sensitivity": (
+            "weights:sensitivity",
+            "Measure how far one changed symbol moves the logits",
+            "odd-ones --length 16",
+        ),
         "verify-export": ("weights:verify_export", "Check that an export is still its machine", "gpt2"),
     },
     "Export": {

@@ -227,25 +227,55 @@ def _grid(
 
 def compare(
     *,
-    run: Annotated[Path, argument("RUN", parser=Path, help="The folder of a finished run of tm2tfr train.")],
-    plot: Annotated[Path | None, file("Draw both side by side in this .png, .svg or .pdf file (extra: plot).")] = None,
+    runs: Annotated[
+        list[Path],
+        argument("RUN…", parser=Path, help="The folder of a run of tm2tfr train; or those of grids, or .jsonl records."),
+    ],
+    plot: Annotated[
+        Path | None,
+        file("Draw both, or the best runs of grids by n, in this .png, .svg or .pdf file (extra: plot)."),
+    ] = None,
     inputs: Annotated[int, count("Look at N unseen inputs. Default: 100.", least=1)] = 100,
+    word: Annotated[
+        str | None, option("Look at this input alone, whether it is unseen or not.", "--input", "-i", metavar="WORD")
+    ] = None,
     as_json: Annotated[bool, option("Print the numbers as JSON.", "--json")] = False,
+    typed: frozenset[str] = frozenset(),
 ) -> None:
-    """Compare where a trained model looks with where the compiled weights look, in numbers and as a picture."""
+    """Compare where a trained model looks with where the compiled weights look; of grids, print their best runs."""
     from tm2tfr.base.files import check_file
 
     check_file(plot)
+    if word is not None and "inputs" in typed:
+        raise UsageError("tm2tfr compare: --input stands beside --inputs: omit one of the two")
     if plot is not None:
         from tm2tfr.lab.softness.report import checked
 
         checked(plot)
+    from tm2tfr.lab.training.best import has_many
+
+    if len(runs) > 1 or has_many(runs[0]):
+        _best(runs, plot, typed, as_json=as_json)
+        return
     from tm2tfr.api.training import compare as comparison
 
-    found = comparison(run, inputs=inputs)
+    found = comparison(runs[0], inputs=inputs, word=word)
     from tm2tfr.lab.training.comparison import comparison_report, plot_comparison  # imports torch, which was asked for
 
     typer.echo(found.json() if as_json else comparison_report(found), nl=not as_json)
     if plot is not None:
         plot_comparison(found, plot)
+        typer.echo(f"wrote {plot}", err=True)
+
+
+def _best(runs: list[Path], plot: Path | None, typed: frozenset[str], *, as_json: bool) -> None:
+    """Print the best runs of grids, and draw them."""
+    from tm2tfr.lab.training.best import many_runs, plot_best
+
+    if "inputs" in typed:
+        raise UsageError("tm2tfr compare: --inputs is about the attention of one run: omit it, or name one run")
+    found = many_runs(*runs)
+    typer.echo(found.json() if as_json else found.table(), nl=not as_json)
+    if plot is not None:
+        plot_best(found, plot)
         typer.echo(f"wrote {plot}", err=True)

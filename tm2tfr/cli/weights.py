@@ -1,4 +1,4 @@
-"""Commands about weights: ``export``, ``verify-export``, ``prompt``, ``certify``, ``soften``."""
+"""Commands about weights: ``export``, ``verify-export``, ``prompt``, ``certify``, ``soften``, ``sensitivity``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tm2tfr.cli.options import (
     MACHINE_HELP,
     DtypeOption,
     OutputOption,
+    SoftGroup,
     WordOption,
     argument,
     choice,
@@ -346,5 +347,47 @@ def soften(
     write(report(found, format, everything=everything), output, asked.argument)
     if plot is not None and isinstance(found, SoftRun):
         soft_plot.plot(found, plot)
+        typer.echo(f"wrote {plot}", err=True)
+    raise typer.Exit(0 if found.holds else 1)
+
+
+def sensitivity(
+    *,
+    word: Annotated[
+        str | None, option("Change each symbol of this input, instead of growing words.", "--input", "-i", metavar="WORD")
+    ] = None,
+    length: Annotated[
+        int | None,
+        count("The longest words, after those of 4, 8, … symbols. Default: 64, or all that the weights take.", least=1),
+    ] = None,
+    format: Annotated[
+        str, choice("A table for people, or every number as CSV or JSON. Default: text.", of=SOFT_REPORTS)
+    ] = "text",
+    output: OutputOption = None,
+    plot: Annotated[Path | None, file("Draw a plot in this .png, .svg or .pdf file (extra: plot).")] = None,
+    dtype: DtypeOption = None,
+    softness: SoftGroup,
+    asked: Asked,
+) -> None:
+    """Measure how far one changed symbol moves the logits, by the length of words, beside what the matrices allow.
+
+    Under softmax with bounded scores that is O(1/n) (Hahn 2020). With --input, each symbol of one word is changed.
+    """
+    from tm2tfr.base.files import check_apart, check_file
+
+    check_file(output, reading=asked.reading)
+    check_file(plot, reading=asked.reading)
+    check_apart(output, plot, "--plot")
+    if plot is not None:
+        from tm2tfr.lab.softness.report import checked
+
+        checked(plot)
+    from tm2tfr.api.sensitivity import measure_sensitivity
+    from tm2tfr.lab.softness import sensitivity_report
+
+    found = measure_sensitivity(subject(asked), word, length=length, soft=softness.soft, dtype=dtype)
+    write(sensitivity_report.report(found, format), output, asked.argument)
+    if plot is not None:
+        sensitivity_report.plot(found, plot)
         typer.echo(f"wrote {plot}", err=True)
     raise typer.Exit(0 if found.holds else 1)

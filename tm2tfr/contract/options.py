@@ -278,7 +278,8 @@ class LogicOptions:
     variant: Annotated[
         LogicVariant,
         OptionHelp(
-            "Formulas: ours (default), or paper: neighbours, ties and look-ups as Theorems 12 to 22 print them.",
+            "Formulas: ours (default); paper: neighbours, ties and look-ups as Theorems 12 to 22 print them; unique: with "
+            "leftmost and rightmost heads.",
             _VARIANT,
             noun="variant of formulas",
         ),
@@ -302,6 +303,8 @@ class LogicOptions:
     ] = False
 
     def __post_init__(self) -> None:
+        if self.steep and self.variant == "unique":
+            raise CompileError("--steep is for softmax, which --variant unique does not have: omit one of them")
         if self.steep and self.compare == "sign":
             raise CompileError(
                 "--steep multiplies keys of look-ups, and the sign head looks nothing up: omit --compare sign"

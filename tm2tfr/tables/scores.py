@@ -158,16 +158,17 @@ def head_of(decoder: Decoder, layer: int, head: int, *, first: int = 0) -> Head:
 
 def attention_figure(found: AttentionMap, path: Path) -> Any:
     """Return a matplotlib figure of the map, see `attention_figures`."""
-    return attention_figures([found], path)
+    return attention_figures([[found]], path)
 
 
-def attention_figures(maps: Sequence[AttentionMap], path: Path, title: str = "") -> Any:
-    """Return a matplotlib figure of maps of one size, side by side, and their scale: white is 0, black is 1.
+def attention_figures(lines: Sequence[Sequence[AttentionMap]], path: Path, title: str = "") -> Any:
+    """Return a matplotlib figure of maps of one size, and their scale: white is 0, black is 1.
 
-    Of a small map each weight is written in its field, ties of average-hard attention as the shares that they get. Of a
-    large one not every position is named. A line separates what the head's mask hides.
+    Of a small map each weight that does not round to 0 is written in its field, ties of average-hard attention as the
+    shares that they get. Of a large one not every position is named. A line separates what the head's mask hides.
 
     Args:
+        lines: the maps that stand side by side, line by line.
         path: where it goes, for complaints.
         title: of all of them.
 
@@ -175,15 +176,21 @@ def attention_figures(maps: Sequence[AttentionMap], path: Path, title: str = "")
         OutputError: if matplotlib is missing.
     """
     figures = required(f"{path}: a plot needs matplotlib", ["matplotlib.figure"], "plot", error=OutputError)[0]
-    first, most = maps[0], max(maps[0].weights.shape)
-    inches = MOST_INCHES / len(maps) ** 0.5
+    first, beside = lines[0][0], max(map(len, lines))
+    most = max(first.weights.shape)
+    inches = MOST_INCHES / beside**0.5
     field = 0.5 if most <= FEW else inches / most
     wide, high = (min(inches, field * len(names)) for names in (first.columns, first.rows))
-    sizes = max(4.5, len(maps) * wide + 2.5), max(4.5, high + (1.6 if title else 2.5))
+    sizes = max(4.5, beside * wide + 2.5), max(4.5, len(lines) * (high + 1) + (0.6 if title else 1.5))
     figure = figures.Figure(figsize=sizes, layout="constrained")
-    panels = figure.subplots(1, len(maps), squeeze=False)[0]
-    for axes, found in zip(panels, maps, strict=True):
-        shades = _map(axes, found, most, field)
+    panels = figure.subplots(len(lines), beside, squeeze=False)
+    for axes, found in zip(
+        panels.flat, (each for line in lines for each in [*line, *[None] * beside][:beside]), strict=True
+    ):
+        if found is None:
+            axes.set_axis_off()
+        else:
+            shades = _map(axes, found, most, field)
     figure.colorbar(shades, ax=panels, shrink=0.6, label="weight")
     if title:
         figure.suptitle(plain(title), fontsize=16)
@@ -200,15 +207,18 @@ def _map(axes: Any, found: AttentionMap, most: int, field: float) -> Any:
         axes.plot(*edge, color="0.75", linewidth=1)
     if most <= FEW:
         for (row, column), weight in np.ndenumerate(found.weights):
-            if weight:
+            if weight >= LEAST_WRITTEN:
+                text = share(weight) if "/" in share(weight) or weight >= 0.1 else f"{weight:.2f}"
                 dark = "white" if weight > 0.5 else "black"
-                axes.text(column, row, share(weight), ha="center", va="center", color=dark, fontsize=size - 1)
+                axes.text(column, row, text, ha="center", va="center", color=dark, fontsize=size - 1)
     axes.set_xlabel("attended to", fontsize=13)
     axes.set_ylabel(found.axis, fontsize=13)
     axes.set_title(plain(found.title), fontsize=14)
     return shades
 
 
+LEAST_WRITTEN = 0.005
+"""The least weight that is written in a map."""
 FEW = 24
 """The most positions of a map in which every weight is written."""
 MOST_NAMED = 60

@@ -232,7 +232,9 @@ def summary(trace: Trace, *, titled: bool = True) -> str:
     """
     words = [] if any(column.kind == "output" for column in trace.columns) else [_verdict(trace)]
     words.append(f"{trace.engine} engine, {trace.dtype}, {trace.tokens:,} positions")
-    if trace.divergence is not None:
+    if trace.by_chance and trace.divergence is not None:
+        words.append(f"a sampled run, which departs by chance: {trace.divergence}")
+    elif trace.divergence is not None:
         words.append(f"✗ check failed: {trace.divergence}")
     elif trace.checked:
         words.append(f"✓ {trace.compared:,} cells compared with the {trace.reference}, all agree")

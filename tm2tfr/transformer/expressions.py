@@ -30,8 +30,8 @@ LONGEST, DEEPEST, LARGEST_POWER = 1_200, 40, 9
 """The most characters of an expression, how deep it may be nested, and the largest exponent."""
 _WORD = re.compile(r" *(?:([0-9]{1,12})(?![0-9])|(in\b|[in]\b|!=|<=|>=|[-+*/%^()=<>!&|{},])) *", re.ASCII)
 FeatureValue = Fraction | int
-Step = int | str | tuple[str, tuple[int, ...]]
-"""One step: a whole number, ``i`` or ``n`` is put on the stack; ``("^", (k,))``, ``("in", (k, …))`` and ``!`` replace its
+FeatureStep = int | str | tuple[str, tuple[int, ...]]
+"""A whole number, ``i`` or ``n`` is put on the stack; ``("^", (k,))``, ``("in", (k, …))`` and ``!`` replace its
 last value; any other operator replaces its last two, of which the right one came last."""
 Bounds = tuple[float, float]
 _TWO: Mapping[str, Callable[[FeatureValue, FeatureValue], FeatureValue]] = {
@@ -50,8 +50,10 @@ _TWO: Mapping[str, Callable[[FeatureValue, FeatureValue], FeatureValue]] = {
     "|": lambda a, b: bool(a) or bool(b),
 }
 _RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
-EXACT = 2**53
-"""Whole numbers below this are exact in float64: what computes steps in fractions of them rounds their quotient alone."""
+EXACT_BITS = 53
+"""Whole numbers of fewer bits are exact in float64: what runs steps in fractions of them rounds the last quotient alone."""
+MOST_BITS = 1_000
+"""An expression has numbers of at most this many bits at 1,024 positions."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,16 @@ class FeatureExpression:
         steps: what computes it.
 
     Raises:
-        ShapeError: if it may divide by 0, take a fraction modulo something, or be beyond all floats at position 1,023.
+        ShapeError: if it may divide by 0, take a fraction modulo something, or need numbers of more bits than `MOST_BITS`.
     """
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[FeatureStep, ...]
 
     def __post_init__(self) -> None:
         _range(self, 2**31, check=True)
-        if not all(map(math.isfinite, self.bounds(2**10))):  # powers of powers, which would take hours to compute
-            raise ShapeError(f"the position feature {self.text!r} is too large for floats: use smaller powers")
+        if self.bits(2**10) > MOST_BITS:  # powers of powers, which would take hours to compute
+            raise ShapeError(f"the position feature {self.text!r} has numbers of too many digits: use smaller powers")
 
     @property
     def of_length(self) -> bool:
@@ -103,40 +105,41 @@ class FeatureExpression:
         found = _range(self, most)
         return found.low, found.high
 
-    def largest_part(self, most: int) -> int:
-        """Return a bound on the absolute values of all whole numbers that occur while it is computed, for n ≤ `most`.
+    def bits(self, most: int) -> float:
+        """Return the most bits of any whole number that occurs while it is computed, for n ≤ `most`, or a few more.
 
         Values are then fractions of two whole numbers that nobody reduces, and are compared by cross multiplication.
         """
-        stack, largest = list[tuple[int, int]](), 1
+        stack, largest = list[tuple[float, float]](), 0.0  # logarithms to base 2
         for step in self.steps:
-            if isinstance(step, int | str) and step not in _TWO and step != "!":
-                stack.append((step if isinstance(step, int) else most, 1))
-            elif isinstance(step, tuple) and step[0] == "^":
-                above, below = stack.pop()
-                stack.append((above ** step[1][0], below ** step[1][0]))
-            elif isinstance(step, tuple) or step == "!":
-                above, below = stack.pop()
-                largest = max(largest, above, below * max(step[1], default=0) if isinstance(step, tuple) else 0)
-                stack.append((1, 1))
+            if isinstance(step, int) or step in ("i", "n"):
+                stack.append((math.log2(max(1, step if isinstance(step, int) else most)), 0.0))
+            elif isinstance(step, tuple):
+                (above, below), (name, among) = stack.pop(), step
+                stack.append((above * among[0], below * among[0]) if name == "^" else (0.0, 0.0))
+                largest = max(largest, above, below + math.log2(max(1, *among, 1)))
+            elif step == "!":
+                stack[-1] = (0.0, 0.0)
             else:
-                (above, below), (over, under) = stack[-2:]
-                del stack[-2:]
-                crossed = above * under + over * below
+                (over, under), (above, below) = stack.pop(), stack.pop()
+                crossed = _sum_of_logs(above + under, over + below)
+                stack.append(
+                    {
+                        "+": (crossed, below + under),
+                        "-": (crossed, below + under),
+                        "*": (above + over, below + under),
+                        "/": (above + under, below + over),
+                        "%": (max(above, over), 0.0),
+                    }.get(step, (0.0, 0.0))
+                )
                 largest = max(largest, crossed)
-                match step:
-                    case "+" | "-":
-                        stack.append((crossed, below * under))
-                    case "*":
-                        stack.append((above * over, below * under))
-                    case "/":
-                        stack.append((above * under, below * over))
-                    case "%":
-                        stack.append((max(above, over), 1))
-                    case _:
-                        stack.append((1, 1))
             largest = max(largest, *stack[-1])
         return largest
+
+
+def _sum_of_logs(one: float, other: float) -> float:
+    """Return log2(2^one + 2^other)."""
+    return max(one, other) + math.log2(1 + 2 ** -abs(one - other))
 
 
 def parsed(text: str) -> FeatureExpression | None:
@@ -168,7 +171,7 @@ class _NoneError(Exception):
 class _Reading:
     def __init__(self, words: list[str]) -> None:
         self.left = words[::-1]
-        self.steps: list[Step] = []
+        self.steps: list[FeatureStep] = []
 
     def _next(self, *wanted: str) -> str:
         """Take the next word if it is one of these; otherwise return nothing."""
@@ -331,7 +334,7 @@ def _value(form: tuple[int, int, int], i: int, n: int) -> int:
 
 
 def _small(form: tuple[int, ...]) -> bool:
-    return max(map(abs, form)) < EXACT  # of a larger one the bounds are those of its parts
+    return max(map(abs, form)) < 1 << EXACT_BITS  # of a larger one the bounds are those of its parts
 
 
 def _added(one: _Range, other: _Range, sign: int, most: int) -> _Range:
@@ -371,6 +374,6 @@ def _ranged(low: float, high: float, whole: bool) -> _Range:
     return _Range(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high, whole=whole)
 
 
-def plain(steps: Sequence[Step]) -> list[int | str | list[object]]:
+def plain(steps: Sequence[FeatureStep]) -> list[int | str | list[object]]:
     """Return steps as plain data: ``["^", 2]`` and ``["in", 1, 4]`` are lists."""
     return [[step[0], *step[1]] if isinstance(step, tuple) else step for step in steps]

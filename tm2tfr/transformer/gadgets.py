@@ -67,17 +67,22 @@ def is_zero(name: str, natural: str, writes: Linear) -> tuple[Unit, ...]:
     return (Unit(name, {natural: -1.0}, writes, bias=1.0),)
 
 
-def equal(name: str, left: str, right: str, flag: str) -> tuple[Unit, ...]:
+def equal(name: str, left: str, right: str, flag: str, *, one: str | None = None) -> tuple[Unit, ...]:
     """Add 1 to `flag` iff left = right: the hat ``ReLU(d+1) - 2 ReLU(d) + ReLU(d-1)`` of d = left - right.
 
     Domain: integers, of either sign.
+
+    Args:
+        one: the direction of a positive number that both are multiples of, which is added instead of 1; None: 1 itself.
     """
-    d = {left: 1.0, right: -1.0}
-    return (
-        Unit(f"{name}: d+1", d, {flag: 1.0}, bias=1.0),
-        Unit(f"{name}: d", d, {flag: -2.0}),
-        Unit(f"{name}: d-1", d, {flag: 1.0}, bias=-1.0),
-    )
+
+    def unit(step: float) -> Unit:
+        reads = {left: 1.0, right: -1.0} | ({one: step} if one is not None and step else {})
+        return Unit(
+            f"{name}: d{step:+g}" if step else f"{name}: d", reads, {flag: 1.0 if step else -2.0}, bias=0.0 if one else step
+        )
+
+    return unit(1.0), unit(0.0), unit(-1.0)
 
 
 def ramp(start: float, end: float) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -186,7 +191,7 @@ def latest(
     )
 
 
-Case = Literal["a", "b", "c"]
+TieBreakCase = Literal["a", "b", "c"]
 """Of Lemma 8: the rightmost of the best positions by -1/j, the rightmost by j/(2n), or the leftmost by -j/(2n)."""
 
 
@@ -206,7 +211,7 @@ class TieBreak:
     over: Over
 
 
-def tie_break(case: Case, gamma: float = 3.0, *, scaled: bool = False) -> TieBreak:
+def tie_break(case: TieBreakCase, gamma: float = 3.0, *, scaled: bool = False) -> TieBreak:
     """Return the tie-break of Lemma 8 of Yang et al., for scores s whose best one is ahead of lower ones by at least 1.
 
     At a temperature of 1/n, or of 1/(i+1)² in case (a), the weights are within ``4·e^-γ``, as in Lemma 6, of all weight on

@@ -57,17 +57,15 @@ class Occurring:
 
 
 def occurring(decoder: Decoder, positions: int | None = None) -> list[Occurring]:
-    """Return what can occur in each layer.
+    """Return what can occur in each layer of weights without layer norms and loops.
 
     Args:
         positions: in words of at most this many positions; None: in all words.
 
     Raises:
-        UnknownGapError: if a head has other than unique-hard attention, or there is a layer norm; if too much can occur.
+        UnknownGapError: if a head has other than unique-hard attention, or too much can occur.
         CompileError: if a position feature is not periodic, and `positions` is None.
     """
-    if decoder.normed:
-        raise UnknownGapError(f"these weights have layer norms, whose numbers are not rational: {_REMEDY}")
     for number, layer in enumerate(decoder.layers, start=1):
         for head in layer.heads:
             if not head.unique:

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.transformer import provenance
@@ -63,9 +64,12 @@ def tieless(decoder: Decoder, *, positions: int | None = None, gap: float | None
         gap: the smallest difference of a head's best score to a lower one, for all heads; None: it is derived.
 
     Raises:
-        CompileError: if the gap cannot be derived, or is not a positive number; for weights with loops.
+        CompileError: if the gap cannot be derived, or is not a positive number; for weights with loops or layer norms.
     """
     refuse_loops(decoder)
+    if decoder.normed:
+        what = "these weights have layer norms, whose mean and variance would be others with the directions that break ties"
+        raise CompileError(f"{what}: use weights without them")
     if gap is not None and not 0 < gap < float("inf"):
         raise CompileError(f"the gap of scores must be a positive number, not {gap:g}: use for example 1")
     found = None if gap is not None else tuple(occurring(decoder, positions))
@@ -73,8 +77,10 @@ def tieless(decoder: Decoder, *, positions: int | None = None, gap: float | None
     layers: list[Layer] = []
     for n, layer in enumerate(decoder.layers):
         layers += wide.layer(n, layer, gap)
-    how = f"gap {gap:g}, as given" if found is None else f"gaps derived from {_counted(found)}"
-    said = provenance.notes(decoder.provenance)
+    said = decoder.provenance
+    if gap is not None:
+        trusted = f"ties of leftmost and rightmost heads are broken for a gap of {gap:g}, as given: nothing is proved of it"
+        said = provenance.noted(said, [*provenance.notes(said), trusted])
     made = dataclasses.replace(
         decoder,
         layout=wide.layout,
@@ -85,13 +91,9 @@ def tieless(decoder: Decoder, *, positions: int | None = None, gap: float | None
         layers=tuple(layers),
         unembedding=wide.wider(decoder.unembedding),
         loops=(),
-        provenance=provenance.noted(decoder.provenance, [*said, f"leftmost and rightmost attention by ties broken: {how}"]),
+        provenance=said,
     )
     return Tieless(made, found, positions, gap)
-
-
-def _counted(found: Sequence[Occurring]) -> str:
-    return f"all streams that can occur, {', '.join(f'{each.streams:,}' for each in found)} before the layers"
 
 
 class _Widened:
@@ -106,7 +108,7 @@ class _Widened:
         if any(head.mask != "future" for head in heads):
             self._terms["1/n"] = "1/n of ties"
         self._scratch: dict[tuple[int, int], str] = {}
-        spaces, before = list(self._remapped(decoder, found)), 0
+        spaces = list(self._remapped(decoder, found))
         names = {space.name for space in spaces} | {name for space in spaces for name in space.directions}
         self._terms = {feature: _new(name, names) for feature, name in self._terms.items()}
         spaces += [Subspace(name) for name in self._terms.values()]
@@ -115,21 +117,18 @@ class _Widened:
                 if compared.carried:
                     self._scratch[n, k] = _new(f"carried {n + 1}.{k + 1}", names)
                     spaces.append(Subspace(self._scratch[n, k], tuple(map(str, compared.carried))))
-            before += len(each.heads)
         self.layout = Residual(tuple(spaces))
         self.features = (*decoder.features, *(name for name in self._terms if name not in decoder.features))
         self._decoder, self._found = decoder, found
 
     def _remapped(self, decoder: Decoder, found: Sequence[Occurring] | None) -> Iterator[Subspace]:
         """Yield the subspaces of before, which hold their values since the layers that layers have become."""
-        last, number = {-1: -1}, -1
-        stages = {(-1, "embedding"): (-1, "embedding")}
+        number, stages = -1, {(-1, "embedding"): (-1, "embedding")}
         for n, layer in enumerate(decoder.layers):
             number += 1
             stages[n, "attention"] = (number, "attention" if found is None else "feed_forward")
             number += found is not None and bool(layer.heads) and layer.feed_forward is not None
             stages[n, "feed_forward"] = (number, "feed_forward")
-            last[n] = number
         for space in decoder.layout.subspaces:
             yield space if space.since is None else dataclasses.replace(space, since=stages.get(space.since, space.since))
 
@@ -166,13 +165,13 @@ class _Widened:
             yield dataclasses.replace(layer, name=name, heads=(), feed_forward=self._widened(layer.feed_forward))
 
     def _plain(self, head: Head) -> Head:
-        reads = {name: self.wider(getattr(head, name)) for name in ("query", "key", "value")}
+        reads: dict[str, Any] = {name: self.wider(getattr(head, name)) for name in ("query", "key", "value")}
         return dataclasses.replace(head, output=self.taller(head.output), **reads)
 
     def _widened(self, part: FeedForward | None) -> FeedForward | None:
         if part is None:
             return None
-        writes = {name: self.taller(getattr(part, name)) for name in ("output", "output_bias")}
+        writes: dict[str, Any] = {name: self.taller(getattr(part, name)) for name in ("output", "output_bias")}
         return dataclasses.replace(part, input=self.wider(part.input), **writes)
 
     def _head(self, n: int, k: int, head: Head, compared: Compared) -> Head:
@@ -192,7 +191,7 @@ class _Widened:
         plain, components = self._plain(head), head.query.shape[0]
         half = gap / 2 if head.weighting == "rightmost" else -gap / 2
         term = {"query": (divisor, half), "key": (self.layout.index(self._terms["i"]), 1.0)}
-        longer = {}
+        longer: dict[str, Any] = {}
         for name, (column, value) in term.items():
             entries = {(r, c): v for r, c, v in getattr(plain, name).entries()} | {(components, column): value}
             longer[name] = Matrix.from_entries((components + 1, self.layout.width), entries)

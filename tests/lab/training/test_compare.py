@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
 
 import tm2tfr  # noqa: E402
-from tm2tfr.base.errors import TrainingError  # noqa: E402
+from tm2tfr.base.errors import InputError, TrainingError  # noqa: E402
 from tm2tfr.lab.training.comparison import (  # noqa: E402
     compared_attention,
     comparison_report,
@@ -59,7 +59,18 @@ def test_the_compiled_attention_is_all_on_the_operands(run: Any) -> None:
     assert [round(each, 3) for each in (all_rows.operands, all_rows.equivalent, all_rows.distance)] == [1, 1, 0]
     assert (all_rows.operands, all_rows.untrained_operands) == (all_rows.compiled_operands, None)
     assert [kind.kind for kind in found.heads[0].kinds] == ["d (XOR)", "f (AND)", "c (XOR)", "g (AND)", "e (XOR)"]
-    assert (found.rows[found.first], found.columns[0]) == ("d1", "a1")
+    (drawn,) = found.compiled
+    assert (drawn.rows[0], drawn.columns[0], drawn.weights.shape) == ("d1", "a1", (16, 21))
+
+
+def test_a_circuit_on_one_input(run: Any) -> None:
+    right = circuit_targets(binary_adder(bits=3, order="paper-2"))
+    found = tm2tfr.training_examples("binary-adder", bits=3)
+    one = compared_attention(run, found, word="3+5", model=Looks(right.compiled))
+    assert (one.inputs, one.word, one.heads[0].overall.top) == (1, "3+5", 1.0)
+    assert comparison_report(one).splitlines()[1].endswith("beside compiled weights (paper), on '3+5'")
+    with pytest.raises(InputError, match="'9' does not fit a, which has 3 bits: use at most 7"):
+        compared_attention(run, found, word="9+1", model=Looks(right.compiled))
 
 
 def test_uniform_attention_is_the_base_line(run: Any) -> None:
@@ -114,7 +125,7 @@ def test_the_head_that_is_nearest_comes_first(run: Any) -> None:
     right = circuit_targets(binary_adder(bits=3, order="paper-2")).compiled
     found = measured(run, np.eye(21), right)
     assert [(each.layer, each.head) for each in found.heads] == [(0, 1), (0, 0)]
-    assert np.allclose(found.learned, right)
+    assert np.allclose(found.learned[0].weights, right[found.learned[0].first :])
     lines = comparison_report(found).splitlines()
     assert lines[1].startswith("Learned attention of head L0H1 beside compiled weights (paper)")
     assert [line for line in lines if line.startswith("L0H0: ")] == ["L0H0: 0.375 on the operands."]
@@ -157,8 +168,51 @@ def test_a_run_of_a_machine_and_of_a_program(tmp_path: Path) -> None:
     found = tm2tfr.compare(tmp_path / "p", inputs=5)
     assert "attention: j = i-1" in {kind.kind for kind in found.heads[0].kinds}
     assert "Equivalent positions are not defined here" in comparison_report(found)
-    with pytest.raises(tm2tfr.Tm2tfrError, match="only runs on circuits are drawn, use the numbers"):
-        plot_comparison(found, tmp_path / "figure.svg")
+    assert [each.title for each in found.compiled][:1] == ["compiled: attention, j = i-1"]
+    assert [each.title for each in found.learned] == ["learned: L0H0"]
+    assert {each.weights.shape for each in (*found.compiled, *found.learned)} == {(len(found.drawn or ""),) * 2}
+    plot_comparison(found, tmp_path / "figure.svg")
+    assert "compiled: attention, j = i-1" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    same_as_unseen(tmp_path / "m")
+    same_as_unseen(tmp_path / "p")
+
+
+def same_as_unseen(folder: Path) -> None:
+    """An unseen input that is chosen is fed, and looked at, as it is among all unseen inputs."""
+    found = tm2tfr.compare(folder, inputs=1)
+    chosen = tm2tfr.compare(folder, word=found.drawn)
+    assert (chosen.word, chosen.heads[0].kinds) == (found.drawn, found.heads[0].kinds)
+    assert [each.rows for each in chosen.learned] == [each.rows for each in found.learned]
+    for each in chosen.compiled:
+        assert each.weights.shape == chosen.learned[0].weights.shape
+        assert {*np.round(each.weights.sum(axis=1), 9)} <= {0, 1}, "0 where it looks at a BOS that the model is not fed"
+
+
+SELECTED = np.array([[1, 0, 0, 0], [1 / 2, 1 / 2, 0, 0], [1 / 3, 0, 1 / 3, 1 / 3], [1 / 3, 0, 1 / 3, 1 / 3]])
+"""The selector of the histogram on ``§abb``: the same token, and position 0."""
+
+
+def test_the_selector_of_a_program_beside_what_is_learned() -> None:
+    run = tm2tfr.train("histogram", **SHORT)
+    found = tm2tfr.training_examples("histogram")
+    looks = compared_attention(run, found, word="§abb", model=Looks(SELECTED, np.full((4, 4), 1 / 4)))
+    best, other = looks.heads
+    assert (best.name, best.overall.operands, best.overall.top) == ("L0H0", pytest.approx(1), 1.0)
+    assert (other.name, other.overall.operands) == ("L0H1", other.overall.uniform_operands)
+    assert other.overall.uniform_operands == pytest.approx((1 + 2 + 3 + 3) / 16)
+    (selector,) = looks.compiled
+    assert (selector.title, selector.rows, selector.axis) == ("compiled: attention, same_and_0", ROWS, "attending")
+    assert np.allclose(selector.weights, SELECTED)
+    assert [(each.title, each.rows) for each in looks.learned] == [("learned: L0H0", ROWS), ("learned: L0H1", ROWS)]
+    for word, message in [
+        ("§abbabcabcabc", "the run has 13 tokens, and the model has 10 positions: use a shorter input"),
+        ("§ax", "token 2 of the input, 'x', is not in the alphabet"),
+    ]:
+        with pytest.raises(tm2tfr.Tm2tfrError, match=message):
+            compared_attention(run, found, word=word, model=Looks(SELECTED))
+
+
+ROWS = ("0 §", "1 a", "2 b", "3 b")
 
 
 def test_what_cannot_be_compared(tmp_path: Path) -> None:

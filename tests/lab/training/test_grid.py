@@ -106,7 +106,16 @@ def test_runs_are_those_that_are_trained_alone(tmp_path: Path) -> None:
     lines = found.table().split("\n")
     titles = "regime seed exact match base rate every scored token loss steps CPU s"
     assert lines[0].split() == titles.split()
-    assert [line.split()[:2] for line in lines[1:]] == [[r, s] for r in ("weak", "strong") for s in "01"]
+    assert [line.split()[:2] for line in lines[1:5]] == [[r, s] for r in ("weak", "strong") for s in "01"]
+    assert [line.split()[:3] for line in lines[5:]] == [
+        [],
+        ["n", "regime", "runs"],
+        ["2", "weak", "2"],
+        ["2", "strong", "2"],
+    ]
+    weak, strong = table["best"]
+    assert (weak["data"], weak["regime"], weak["runs"], strong["regime"]) == (2, "weak", 2, "strong")
+    assert weak["maximum"] == max(run.exact_match for run in found.runs[:2])
 
 
 KILLED = """

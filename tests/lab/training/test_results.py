@@ -16,6 +16,7 @@ from tests.recordings import recorded_text
 from tm2tfr.cli import main
 
 HERE = Path(__file__).parents[3] / "docs" / "learned"
+RECORDS = sorted(str(path.relative_to(HERE).with_suffix("").as_posix()) for path in HERE.rglob("*.jsonl"))
 pytestmark = pytest.mark.skipif(
     not HERE.exists(), reason="the documentation is not here: run the tests in a copy of the source"
 )
@@ -30,6 +31,12 @@ def results() -> ModuleType:
     return found
 
 
+def copy_records(folder: Path) -> None:
+    for name in RECORDS:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.jsonl").write_text((HERE / f"{name}.jsonl").read_text(encoding="utf-8"), encoding="utf-8")
+
+
 def test_the_tables_are_those_of_the_records() -> None:
     text = (HERE / "index.md").read_text(encoding="utf-8")
     assert results().page(text) == text
@@ -37,10 +44,7 @@ def test_the_tables_are_those_of_the_records() -> None:
 
 def test_a_changed_record_changes_the_page(tmp_path: Path) -> None:
     made = results()
-    (tmp_path / "figure-2").mkdir()
-    for name in (*made.GRIDS, *made.ATTENTION):
-        lines = (HERE / f"{name}.jsonl").read_text(encoding="utf-8")
-        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    copy_records(tmp_path)
     first, *others = made.records("table-1")
     changed = {**first, "exact_match": 0.123}
     text = "".join(json.dumps(each) + "\n" for each in (changed, *others))
@@ -104,10 +108,22 @@ def test_the_commands_of_table_2_print_it(
     assert all(re.fullmatch(r"\| .*( \| [01]\.\d{3}){2} \|", line) for line in lines[2:])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise", "figure-2/sines"],
-)
+def test_the_best_runs_are_on_the_page_and_in_the_figures(tmp_path: Path) -> None:
+    """As they would be with the records of another grid, of 1,000 examples and 24 bits."""
+    made = results()
+    copy_records(tmp_path)
+    run = made.records("table-1-16")[0]
+    other = {**run, "data": {**run["data"], "regime": "strong", "bits": 24, "examples": 1000}, "exact_match": 0.75}
+    (tmp_path / "table-1-new.jsonl").write_text(json.dumps(other) + "\n", encoding="utf-8")
+    made.HERE, made.FIGURE, made.FIGURES_3_AND_4 = tmp_path, tmp_path / "noise.svg", tmp_path / "figures-3-4.svg"
+    table = made.tables()["best"]
+    assert "n = 24 |" in table
+    assert "**0.7500** (mean 0.7500, 1 run) |" in table
+    assert "![Figures 3 and 4](figures-3-4.svg)" in table
+    assert made.varied(made.of_table_1())
+
+
+@pytest.mark.parametrize("name", RECORDS)
 def test_every_run_of_a_grid_has_its_record(name: str) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
     recorded_text(HERE / f"{name}.jsonl", f"train it, and run 'python docs/learned/results.py collect FOLDER {name}'")

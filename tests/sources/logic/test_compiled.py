@@ -81,6 +81,8 @@ KINDS = {
     "whole words": (LogicOptions(mask="none"), Kinds(past_only=True), 5),
     "steep": (LogicOptions(steep=True), PAST_LTL, 8),
     "as printed": (LogicOptions(variant="paper"), PAST_LTL, 8),
+    "unique-hard": (LogicOptions(variant="unique"), Kinds(with_counts=False), 6),
+    "unique-hard, about the past": (LogicOptions(variant="unique"), PAST_LTL, 8),
 }
 
 

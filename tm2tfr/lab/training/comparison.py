@@ -11,24 +11,27 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from tm2tfr.base.errors import OutputError, TrainingError, visible
+from tm2tfr.base.errors import TrainingError, visible
 from tm2tfr.base.text.shown import aligned
 from tm2tfr.lab.training.compiled import trained_model, untrained_model
-from tm2tfr.lab.training.examples import Examples
+from tm2tfr.lab.training.examples import Examples, TokenArray
 from tm2tfr.lab.training.record import TrainingRun
 from tm2tfr.lab.training.targets import (
     AttentionTarget,
     AttentionWeights,
+    CircuitTargets,
     circuit_of,
     circuit_targets,
     other_targets,
 )
+from tm2tfr.sources.circuit.evaluate import evaluate
+from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.tables.scores import AttentionMap, attention_figures, saved
 
 INPUTS = 100
@@ -93,9 +96,9 @@ class AttentionComparison:
         variant: the compiled weights; of other sources than circuits ``default``.
         inputs: the number of unseen inputs that the attention is averaged over.
         heads: all heads of the model, the one with the largest mass on the operands first.
-        learned: (positions, positions) the mean attention of that head; None where inputs have different lengths.
-        compiled: likewise, of the compiled weights.
-        rows, columns: the names of what is predicted and fed; first: the first row that is measured.
+        compiled, learned: the attention that is drawn, on the rows that predict: of a circuit the mean over the inputs, of
+            the compiled head and of the first of `heads`; of other sources of all heads, on the input `drawn`.
+        word: the input that was chosen, on which alone everything is measured; None: the mean over `inputs`.
     """
 
     name: str
@@ -103,11 +106,10 @@ class AttentionComparison:
     variant: str
     inputs: int
     heads: tuple[ComparedHead, ...]
-    learned: AttentionWeights | None = None
-    compiled: AttentionWeights | None = None
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    first: int = 0
+    compiled: tuple[AttentionMap, ...] = ()
+    learned: tuple[AttentionMap, ...] = ()
+    drawn: str | None = None
+    word: str | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return all numbers as plain data."""
@@ -116,6 +118,7 @@ class AttentionComparison:
             "exact_match": self.exact_match,
             "variant": self.variant,
             "inputs": self.inputs,
+            "input": self.word,
             "layers": "layers and heads count from 0, as in TransformerLens",
             "heads": [
                 {"layer": h.layer, "head": h.head, "overall": asdict(h.overall), "kinds": [asdict(k) for k in h.kinds]}
@@ -133,6 +136,7 @@ def compared_attention(
     examples: Examples,
     *,
     inputs: int = INPUTS,
+    word: str | None = None,
     model: nn.Module | None = None,
     untrained: nn.Module | None = None,
 ) -> AttentionComparison:
@@ -141,11 +145,14 @@ def compared_attention(
     Args:
         examples: those of the run.
         inputs: at most this many of its unseen inputs are looked at.
+        word: look at this input alone, which need not be one of them.
         model: another model than that of `tm2tfr.train`, with its ``attention``, see `Transformer`.
         untrained: likewise, the model before training.
 
     Raises:
-        TrainingError: if the run is unfinished, there is nothing to compare it with, or its data are others now.
+        TrainingError: if the run is unfinished, there is nothing to compare it with, or its data are others now; if the
+            model cannot be fed the word.
+        InputError: if the word is not an input.
     """
     if examples.digest != run.data["sha256"]:
         what = "what it was trained on is made differently now"
@@ -155,33 +162,37 @@ def compared_attention(
         raise TrainingError(f"{run.data['name']}: this model does not tell its attention: give it a method 'attention'")
     circuit = circuit_of(run)
     if circuit is None:
-        return _per_input(run, examples, found, untrained, inputs)
+        return _per_input(run, examples, found, untrained, inputs, word)
     right = circuit_targets(circuit)
-    some = examples.test.some(slice(0, inputs))
-    if some.longest != len(right.rows):
+    fed = examples.test.fed[:inputs] if word is None else _bits(right, examples, word)
+    if fed.shape[1] != len(right.rows):
         raise TrainingError(f"{run.data['name']}: its sequences are not those of its circuit: train it again")
-    means = [each.mean(axis=0) for each in _attention(found, some.fed)]  # (heads, L, L) for each layer
-    before = None if untrained is None else [each.mean(axis=0) for each in _attention(untrained, some.fed)]
+    means = [each.mean(axis=0) for each in _attention(found, fed)]  # (heads, L, L) for each layer
+    before = None if untrained is None else [each.mean(axis=0) for each in _attention(untrained, fed)]
     heads = _best_first(
-        _compared(
-            layer, head, [_Seen(each[head], right.targets, None if before is None else before[layer][head])], right.compiled
-        )
+        _compared(layer, head, [_Seen(each[head], right.targets, before[layer][head] if before else None)], right.compiled)
         for layer, each in enumerate(means)
         for head in range(len(each))
     )
-    best = heads[0]
+    best, first = heads[0], min(target.row for target in right.targets)
+    names: Any = {"rows": right.rows[first:], "columns": right.columns, "first": first}
     return AttentionComparison(
         name=str(run.data["name"]),
         exact_match=run.exact_match,
         variant=right.variant,
-        inputs=len(some),
+        inputs=len(fed),
         heads=heads,
-        learned=means[best.layer][best.head],
-        compiled=right.compiled,
-        rows=right.rows,
-        columns=right.columns,
-        first=min(target.row for target in right.targets),
+        compiled=(AttentionMap(title=f"compiled ({right.variant})", weights=right.compiled[first:], **names),),
+        learned=(AttentionMap(title="learned", weights=means[best.layer][best.head][first:], **names),),
+        drawn=word,
+        word=word,
     )
+
+
+def _bits(right: CircuitTargets, examples: Examples, word: str) -> TokenArray:
+    """Return the bits of all gates on an input, as the model is fed them: (1, L)."""
+    bits = evaluate(right.circuit, read_input(right.circuit, word)).symbols[:-1]
+    return np.array([[examples.vocabulary.index(bit) for bit in bits]])
 
 
 class _Seen(NamedTuple):
@@ -193,35 +204,54 @@ class _Seen(NamedTuple):
 
 
 def _per_input(
-    run: TrainingRun, examples: Examples, model: nn.Module, untrained: nn.Module | None, inputs: int
+    run: TrainingRun,
+    examples: Examples,
+    model: nn.Module,
+    untrained: nn.Module | None,
+    inputs: int,
+    word: str | None,
 ) -> AttentionComparison:
     """Return the comparison where each input has targets of its own."""
-    test, sought = examples.test, dict[tuple[str, ...], tuple[int, int]]()
-    for number in range(len(test)):
-        tokens = tuple(examples.vocabulary[n] for n in test.fed[number] if n != test.pad)
-        sought.setdefault(tokens, (number, 0 if examples.labels else int(test.prompt[number]) - 1))
+    test, sought = examples.test, dict[tuple[str, ...], int]()
+    numbers = {token: number for number, token in enumerate(examples.vocabulary)}
+    for row, prompt in zip(test.fed, test.prompt.tolist(), strict=True):
+        tokens = tuple(examples.vocabulary[n] for n in row if n != test.pad)
+        sought.setdefault(tokens, 0 if examples.labels else prompt - 1)
     measured: dict[tuple[int, int], list[_Seen]] = {}
-    seen = 0
-    for number, targets in other_targets(run, sought, inputs):
-        length = int(np.sum(test.fed[number] != test.pad))
-        seen += 1
-        fed = test.fed[number : number + 1, :length]
+    runs = list(other_targets(run, sought, inputs, word))
+    for one in runs:
+        fed = np.array([[numbers[token] for token in one.tokens]])
         before = None if untrained is None else _attention(untrained, fed)
         for layer, each in enumerate(_attention(model, fed)):
             for head in range(each.shape[1]):
-                seen_here = _Seen(each[0, head], targets, before and before[layer][0, head])
+                seen_here = _Seen(each[0, head], one.targets, before[layer][0, head] if before else None)
                 measured.setdefault((layer, head), []).append(seen_here)
     if not any(each.targets for some in measured.values() for each in some):
         what = "all heads of the compiled weights attend to every position"
         raise TrainingError(f"{run.data['name']}: {what}: there is nothing to compare")
     heads = _best_first(_compared(*place, some, None) for place, some in measured.items())
+    drawn = runs[0]
+    compiled = drawn.compiled()
+    as_compiled: Any = {"rows": compiled[0].rows, "columns": compiled[0].columns, "axis": compiled[0].axis}
+    as_compiled |= {"first": drawn.first, "mask": "future" if getattr(model, "causal", True) else "none"}
     return AttentionComparison(
-        name=str(run.data["name"]), exact_match=run.exact_match, variant="default", inputs=seen, heads=heads
+        name=str(run.data["name"]),
+        exact_match=run.exact_match,
+        variant="default",
+        inputs=len(runs),
+        heads=heads,
+        compiled=tuple(compiled),
+        learned=tuple(
+            AttentionMap(title=f"learned: L{layer}H{head}", weights=some[0].learned[drawn.first :], **as_compiled)
+            for (layer, head), some in measured.items()
+        ),
+        drawn=drawn.word,
+        word=word,
     )
 
 
 @torch.no_grad()
-def _attention(model: nn.Module, fed: Tensor) -> list[AttentionWeights]:
+def _attention(model: nn.Module, fed: TokenArray) -> list[AttentionWeights]:
     """Return the weights of attention, layer by layer: (N, heads, L, L) each."""
     model.eval()
     device = next(model.parameters()).device
@@ -303,7 +333,11 @@ def comparison_report(found: AttentionComparison) -> str:
 def _about(found: AttentionComparison, best: ComparedHead) -> list[str]:
     compiled = {"default": "the compiled heads", "lookup": "the operands, as 'lookup' attends to them"}
     beside = compiled.get(found.variant, f"compiled weights ({found.variant})")
-    return [f"Learned attention of head {best.name} beside {beside}, mean of {found.inputs} unseen inputs"]
+    return [f"Learned attention of head {best.name} beside {beside}, {_on(found)}"]
+
+
+def _on(found: AttentionComparison) -> str:
+    return f"mean of {found.inputs} unseen inputs" if found.word is None else f"on {found.word!r}"
 
 
 def _cells(masses: Masses) -> list[str]:
@@ -317,25 +351,19 @@ def _cells(masses: Masses) -> list[str]:
 def plot_comparison(found: AttentionComparison, path: str | Path) -> None:
     """Draw the compiled attention beside the learned one, into a .png, .svg or .pdf file (extra ``plot``).
 
+    The compiled heads come first; of one input, each kind has a line of its own where it has several heads.
+
     Raises:
-        OutputError: where attention is not averaged; for another extension, if matplotlib is missing, or if the file cannot
-            be written.
+        OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
     """
-    if found.learned is None or found.compiled is None:
-        what = "there is no mean attention of inputs of different lengths"
-        raise OutputError(f"{path}: {what}: only runs on circuits are drawn, use the numbers")
-    named = {f"compiled ({found.variant})": found.compiled, "learned": found.learned}
-    maps = [
-        AttentionMap(
-            title=title,
-            weights=weights[found.first :],
-            rows=found.rows[found.first :],
-            columns=found.columns,
-            first=found.first,
-        )
-        for title, weights in named.items()
-    ]
     best = found.heads[0].overall
     same = "" if best.equivalent is None else f", {best.equivalent:.2f} on equivalent positions"
-    title = f"{found.name}: {best.operands:.2f} of the learned attention on the operands{same}"
-    saved(Path(path), lambda where: attention_figures(maps, where, title), title)
+    share = f"{best.operands:.2f} of the learned attention on the operands{same}"
+    if best.equivalent is None:
+        share = f"{best.operands:.2f} of the attention of {found.heads[0].name} where compiled heads look"
+        share = f"{share} (uniform: {best.uniform_operands:.2f}), {_on(found)}"
+    drawn = "" if found.drawn is None or found.drawn == found.word else f" on {found.drawn!r}"
+    title = f"{found.name}{drawn}: {share}"
+    few = len(found.compiled) == len(found.learned) == 1
+    lines = [found.compiled + found.learned] if few else [found.compiled, found.learned]
+    saved(Path(path), lambda where: attention_figures(lines, where, title), title)

@@ -25,6 +25,7 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line.folder import folder_named, production
 from tm2tfr.lab.line.manifest import sha256
 from tm2tfr.lab.line.pool import Job, Made
+from tm2tfr.lab.training.best import ManyRuns
 from tm2tfr.lab.training.record import GRID, MODELS, RUN, WEIGHTS, ModelOptions, TrainingOptions, TrainingRun, load_run
 from tm2tfr.lab.training.task import LearningTask
 from tm2tfr.runs.comparison import Progress
@@ -222,10 +223,11 @@ class GridResult:
                 }
                 for asked, run in zip(self.grid.runs, self.runs, strict=True)
             ],
+            **ManyRuns(self.runs).as_dict(),
         }
 
     def table(self) -> str:
-        """Return a line for each run: what they differ in, and their results."""
+        """Return a line for each run, what they differ in and their results; then the best runs of each task."""
         titles = [*self.grid.varied, "exact match", "base rate", "every scored token", "loss", "steps", "CPU s"]
         rows = [titles]
         for asked, run in zip(self.grid.runs, self.runs, strict=True):
@@ -233,7 +235,8 @@ class GridResult:
             loss = "-" if run.loss is None else f"{run.loss:.4f}"
             varied = [visible(str(value)) for value in asked.varied.values()]
             rows.append([*varied, *shares, loss, f"{run.steps:,}", f"{run.cpu_seconds:.1f}"])
-        return "\n".join(aligned(rows, set(range(len(titles) - 6, len(titles)))))
+        many, lines = ManyRuns(self.runs), aligned(rows, set(range(len(titles) - 6, len(titles))))
+        return "\n".join([*lines, *(["", many.table()] if len(many.best) < len(self.runs) else [])])
 
 
 def train_grid(

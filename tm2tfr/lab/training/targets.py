@@ -9,7 +9,8 @@ something is predicted, there is a target for each compiled head, and equivalent
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.arithmetic import binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.source import SOURCE
-from tm2tfr.tables.scores import attention_map
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.tables.scores import AttentionMap, attention_map
 from tm2tfr.transformer.weights import Decoder
 
 BACK = 3
@@ -35,7 +37,8 @@ BACK = 3
 MOST_RUN = 100_000
 
 AttentionWeights = NDArray[np.float64]
-SoughtSequences = Mapping[tuple[str, ...], tuple[int, int]]
+SoughtSequences = Mapping[tuple[str, ...], int]
+"""What is fed in each sequence -> its first row that predicts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,16 +166,81 @@ def _compiled(circuit: Circuit) -> tuple[AttentionWeights | None, str]:
     return found.weights, "paper"
 
 
-def other_targets(run: TrainingRun, sequences: SoughtSequences, most: int) -> Iterator[tuple[int, list[AttentionTarget]]]:
-    """Yield for at most `most` sequences where the compiled heads of another source look: its number, and the targets.
-
-    Heads that attend to every position in sight are left out: any attention is as good.
+@dataclass(frozen=True, eq=False)
+class LearnedRun:
+    """The run of an input as a model is fed it, and where the compiled heads look in it.
 
     Args:
-        sequences: what is fed in each -> its number, and its first row.
+        word: the input, as people write it.
+        tokens: what is fed.
+        first: the first row that predicts.
+        before: the number of positions of the compiled weights before these.
+    """
+
+    word: str
+    tokens: tuple[str, ...]
+    first: int
+    before: int
+    truth: Truth
+    decoder: Decoder
+
+    @cached_property
+    def targets(self) -> tuple[AttentionTarget, ...]:
+        """Where each head looks in each row; heads that attend to every position in sight are left out."""
+        return tuple(self._targets())
+
+    def _targets(self) -> Iterator[AttentionTarget]:
+        before, length = self.before, len(self.tokens)
+        specification = self.truth.specification(before + length)
+        for layer in self.decoder.layers:
+            for head in layer.heads:
+                if head.claim is None or head.uniform:
+                    continue
+                for row in range(self.first, length):
+                    attended = [j - before for j in specification.attended(head.claim.attends, row + before)]
+                    inside = tuple(j for j in attended if 0 <= j < length)
+                    if inside:
+                        yield AttentionTarget(f"{layer.name}: {head.name}", row, inside)
+
+    def compiled(self) -> list[AttentionMap]:
+        """Return the attention of each compiled head, as its weights compute it, on the rows that predict.
+
+        Positions that the model is not fed, such as a BOS, are left out.
+        """
+        here = slice(self.before, self.before + len(self.tokens))
+        names, maps = tuple(f"{n} {token}" for n, token in enumerate(self.tokens)), list[AttentionMap]()
+        for number, layer in enumerate(self.decoder.layers, start=1):
+            for head in range(len(layer.heads)):
+                found = attention_map(
+                    self.decoder, self.truth.prompt, engine=engine_named("dense"), layer=number, head=head
+                )
+                rows = names if self.decoder.labeller else found.rows
+                weights, title = (
+                    found.weights[here, here][self.first :],
+                    f"compiled: {layer.name}, {layer.heads[head].name}",
+                )
+                maps.append(
+                    replace(
+                        found,
+                        title=title,
+                        weights=weights,
+                        rows=rows[self.first : len(names)],
+                        columns=names,
+                        first=self.first,
+                    )
+                )
+        return maps
+
+
+def other_targets(run: TrainingRun, sequences: SoughtSequences, most: int, word: str | None = None) -> Iterator[LearnedRun]:
+    """Yield for at most `most` sequences of another source where the compiled heads look.
+
+    Args:
+        word: yield the run of this input alone, whether it is among the sequences or not.
 
     Raises:
-        TrainingError: if the compiled weights have another sequence of tokens.
+        TrainingError: if the compiled weights have another sequence of tokens, or the model cannot be fed the input.
+        InputError: if the input is not one of the program.
     """
     spec, data = spec_of(run), run.data
     if spec.vocabulary is not None:
@@ -184,11 +252,14 @@ def other_targets(run: TrainingRun, sequences: SoughtSequences, most: int) -> It
         for program in piece.programs:
             if not isinstance(names, list) or program.name not in names:
                 continue
-            decoder = _decoder_of(program)
-            for word in piece.words:
-                each = _of_word(program, decoder, word, sequences)
-                if each is not None:
-                    yield each
+            decoder = _decoder_of(program, data["positions"])
+            if word is not None:
+                yield _of_input(run, program, decoder, word)
+                return
+            for each in piece.words:
+                one = _of_word(program, decoder, each, sequences)
+                if one is not None:
+                    yield one
                     found += 1
                 if found == most:
                     return
@@ -197,25 +268,47 @@ def other_targets(run: TrainingRun, sequences: SoughtSequences, most: int) -> It
         raise TrainingError(f"{data['name']}: {what}: compare a run with the regime strong or medium, on a whole run")
 
 
-def _decoder_of(program: Any) -> Decoder:
+def _decoder_of(program: Any, positions: int) -> Decoder:
     construction = registry.of_program(program)
     if construction is None:
         raise TrainingError(f"{visible(str(program.name))}: nothing compiles it: compare another run")
-    return construction.compile(program, {})
+    return construction.compile(program, {"max_length": positions} if isinstance(program, Program) else {})
 
 
-def _of_word(
-    program: object, decoder: Decoder, word: str, sequences: SoughtSequences
-) -> tuple[int, list[AttentionTarget]] | None:
-    """Return the number of the sequence of a word's run, and its targets; None if it is not among them."""
+def _of_word(program: object, decoder: Decoder, word: str, sequences: SoughtSequences) -> LearnedRun | None:
+    """Return the run of a word, None if it is not among the sequences."""
     truth: Truth | None = truth_of(program, word, decoder, MOST_RUN)
     if truth is None:
         return None
     for before, tokens in _as_learned(truth, decoder):
         if tokens in sequences:
-            number, first = sequences[tokens]
-            return number, list(_targets(truth, decoder, before, len(tokens), first))
+            return LearnedRun(word, tokens, sequences[tokens], before, truth, decoder)
     return None
+
+
+def _of_input(run: TrainingRun, program: object, decoder: Decoder, word: str) -> LearnedRun:
+    """Return the run of a chosen input, whether anything was trained or tested on it or not.
+
+    Raises:
+        TrainingError: if the model cannot be fed its tokens.
+        InputError: if it is not an input of the program.
+    """
+    data, labels = run.data, run.data["labels"]
+    if not labels and data["form"] == REGIMES["weak"]:
+        what = "the steps are not in the sequences of this run"
+        raise TrainingError(f"{data['name']}: {what}: compare a run with the regime strong or medium")
+    truth: Truth | None = truth_of(program, word, decoder, MOST_RUN)
+    if truth is None:
+        raise TrainingError(f"{data['name']}: nothing says what its run on {word!r} is: compare another run")
+    for before, tokens in _as_learned(truth, decoder):
+        if not set(tokens) <= set(data["vocabulary"]):
+            continue
+        if len(tokens) > data["positions"]:
+            what = f"the run has {len(tokens):,} tokens, and the model has {data['positions']:,} positions"
+            raise TrainingError(f"{data['name']} on {word!r}: {what}: use a shorter input")
+        # a run begins with ``prompt · BOS``, and the BOS is the first to predict
+        return LearnedRun(word, tokens, 0 if labels else len(truth.prompt), before, truth, decoder)
+    raise TrainingError(f"{data['name']} on {word!r}: the model has not met some of these tokens: use another input")
 
 
 def _as_learned(truth: Truth, decoder: Decoder) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -231,17 +324,3 @@ def _as_learned(truth: Truth, decoder: Decoder) -> Iterator[tuple[int, tuple[str
         yield 0, tuple(truth.specification(upto).tokens)
     except (IndexError, EngineError):
         return
-
-
-def _targets(truth: Truth, decoder: Decoder, before: int, length: int, first: int) -> Iterator[AttentionTarget]:
-    """Yield the targets of all heads, except those that attend to everything."""
-    specification = truth.specification(before + length)
-    for layer in decoder.layers:
-        for head in layer.heads:
-            if head.claim is None or head.uniform:
-                continue
-            for row in range(first, length):
-                attended = [j - before for j in specification.attended(head.claim.attends, row + before)]
-                inside = tuple(j for j in attended if 0 <= j < length)
-                if inside:
-                    yield AttentionTarget(f"{layer.name}: {head.name}", row, inside)

@@ -194,7 +194,11 @@ def compile_program(program: LogicProgram, options: LogicOptions) -> Decoder:
     outputs = [(name, node) for node, name in answered.items()]
     graph, _ = lowered(outputs, names, name=program.name, file=file, alphabet=program.alphabet)
     chosen = FramedOptions(
-        ahead=ahead, sign=options.compare == "sign", steep=options.steep, printed=options.variant == "paper"
+        ahead=ahead,
+        sign=options.compare == "sign",
+        steep=options.steep,
+        printed=options.variant == "paper",
+        unique=options.variant == "unique",
     )
     stated = {"define": program.chosen, "alphabet": written(program.alphabet), "mask": "none" if ahead else "future"}
     stated |= {
@@ -215,6 +219,7 @@ def _without_effect(graph: seq.SequenceGraph, chosen: FramedOptions, decoder: De
     options = {
         "sign": "--compare sign changes nothing: there are no two numbers that the sign head compares",
         "printed": "--variant paper changes nothing: there is no ⊖, ⊕, since, until or count, whose heads it is about",
+        "unique": "--variant unique changes nothing: no head attends to one of several positions",
     }
     asked = {name: note for name, note in options.items() if getattr(chosen, name)}
     plain = {name: compile_framed(graph, replace(chosen, **{name: False}))[0] for name in asked}

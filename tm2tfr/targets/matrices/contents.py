@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from typing import Unpack
 
@@ -30,7 +30,7 @@ from tm2tfr.targets.common.fitting import (
 )
 from tm2tfr.targets.common.reference import outputs_of, smaller
 from tm2tfr.targets.common.verdict import checking, heading, introduction, layers_named, table
-from tm2tfr.transformer.expressions import EXACT, plain
+from tm2tfr.transformer.expressions import EXACT_BITS, plain
 from tm2tfr.transformer.layers import LayerLoop
 from tm2tfr.transformer.parts import NO_BOS, NORMS, OF_LABELLERS, TABLE, refuse_export
 from tm2tfr.transformer.positions import feature, is_built_in
@@ -174,12 +174,12 @@ def _steps(decoder: Decoder) -> PlainData:
 
 
 def _refuse_large(decoder: Decoder, name: str, positions: int) -> None:
-    """Raise ExportError if whole numbers of an expression are not exact in float64, or take more than 64 bits."""
+    """Raise ExportError if whole numbers that an expression is computed from are not exact in float64."""
     for text, each in decoder.expressions.items():
-        if (part := each.largest_part(positions)) >= EXACT:
+        if (bits := each.bits(positions)) >= EXACT_BITS:
             where = f"{visible(name)}: at {counted(positions, 'position')} {text!r}"
-            what = f"{where} is computed from numbers of up to {Decimal(part):.2g}"
-            raise ExportError(f"{what}, and an export has exact ones below 2^53: use fewer --positions")
+            what = f"{where} is computed from numbers of {math.ceil(bits)} bits"
+            raise ExportError(f"{what}, and an export has exact ones of up to {EXACT_BITS - 1}: use fewer --positions")
 
 
 def _looped(loop: LayerLoop) -> PlainData:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tm2tfr.targets.common.directory import Array
-from tm2tfr.transformer.expressions import Step
+from tm2tfr.transformer.expressions import FeatureStep
 
 LOGIC = {"&": "And", "|": "Or"}
 RELATIONS = {"=": "Equal", "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
@@ -63,7 +63,7 @@ class Computing:
     def _holds(self, value: Ratio) -> str:
         return self._add("Not", self._add("Equal", value.above, self._whole(0)))
 
-    def result(self, steps: Sequence[Step], name: str) -> str:
+    def result(self, steps: Sequence[FeatureStep], name: str) -> str:
         """Add the nodes of the expression with these steps, and return its value in float64, (n,) or a single number."""
         stack: list[Ratio] = []
         for step in steps:

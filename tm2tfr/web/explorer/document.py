@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
@@ -25,11 +25,18 @@ from tm2tfr.sources.registry import named, of_program
 from tm2tfr.tables.explained import Explained
 from tm2tfr.tables.sheet import shower
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.listing import form, listing
+from tm2tfr.transformer.listing import listing
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 from tm2tfr.web.explorer.record import PER_POSITION, Attended, Content, Recording
-from tm2tfr.web.explorer.weights_data import MOST_IN_A_PAGE, PackedColumns, decoder_data, unrunnable
+from tm2tfr.web.explorer.weights_data import (
+    MOST_IN_A_PAGE,
+    PackedColumns,
+    decoder_data,
+    moves_of,
+    score_of,
+    unrunnable,
+)
 
 # ── What a page needs to run another input by itself: how rows are read off the stream, and what says what is right.
 #
@@ -290,7 +297,12 @@ def _head(recording: Recording, head: Head, seen: Sequence[Attended], columns: P
     Columns have the positions of the first pass, then those of the next; in ``sharers`` positions count on in this way.
     """
     layout, count = recording.decoder.layout, len(recording.trace.rows)
-    about = {"name": head.name, "source": head.source, "score": _score(layout, head), "moves": list(_moves(layout, head))}
+    about = {
+        "name": head.name,
+        "source": head.source,
+        "score": score_of(layout, head),
+        "moves": list(moves_of(layout, head)),
+    }
     about |= {"mask": head.mask, "claim": head.claim.attends if head.claim else ""}
     if head.uniform:
         return about | {"seen": None}
@@ -299,34 +311,6 @@ def _head(recording: Recording, head: Head, seen: Sequence[Attended], columns: P
     weights = [own for each in seen for own in each.weights]
     soft = {"weights": columns.add(np.concatenate(weights))} if weights else {}
     return about | {"seen": places, "sharers": sharers} | soft
-
-
-# ── A head in words: its score and what it carries, as its weights say it.
-def _score(layout: Residual, head: Head) -> str:
-    """Return the score of position j seen from i according to a head's query and key matrices: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
-    pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
-    terms = [_product(layout, q, k) for q, k in pairs if q and k]
-    return " + ".join(terms).replace("+ −", "− ") or "0"
-
-
-def _moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
-    """Yield the values that a head carries: (read at the attended position, added here), each as text with names."""
-    targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
-    for row, column, value in head.output.entries():
-        targets[column][row] = value
-    for read, write in zip(head.value.by_row(), targets, strict=True):
-        if read and write:
-            yield form(layout, read), form(layout, write)
-
-
-def _product(layout: Residual, query: Mapping[int, float], key: Mapping[int, float]) -> str:
-    """Return one component's share of a score; a query that is just the constant 1 is left out."""
-    one, there = layout.holding("1"), form(layout, key)
-    negative = len(query) == 1 and min(query.values()) < 0
-    sign, positive = ("−", {column: -value for column, value in query.items()}) if negative else ("", dict(query))
-    if one is not None and positive == {layout[one.name].start: 1.0}:
-        return f"{sign}⟨{there}⟩_j"
-    return f"{sign}⟨{form(layout, positive)}⟩_i·⟨{there}⟩_j"
 
 
 def _column(column: Content, columns: PackedColumns) -> PlainData:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.transformer.expressions import EXACT, FeatureExpression, plain
+from tm2tfr.transformer.expressions import EXACT_BITS, FeatureExpression, plain
+from tm2tfr.transformer.listing import form
+from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.stored import stored_as
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Norm, matrices
 
@@ -116,7 +118,7 @@ def unrunnable(decoder: Decoder) -> str | None:
         return "they have soft heads, and browsers round exponentials differently from the dense engine"
     if decoder.unique:
         return "they have leftmost or rightmost attention, which a page does not compute"
-    if large := [text for text, each in decoder.expressions.items() if each.largest_part(MOST_IN_A_PAGE) >= EXACT]:
+    if large := [text for text, each in decoder.expressions.items() if each.bits(MOST_IN_A_PAGE) >= EXACT_BITS]:
         return f"they have the position feature {large[0]}, whose numbers are too large for a page"
     if decoder.nonzero > MOST_ENTRIES:
         return f"they have {decoder.nonzero:,} entries, and a page takes at most {MOST_ENTRIES:,}"
@@ -160,3 +162,31 @@ def _steps(places: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _all(parts: Sequence[ArrayLike]) -> NDArray[np.generic]:
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+# ── A head in words: its score and what it carries, as its weights say it.
+def score_of(layout: Residual, head: Head) -> str:
+    """Return the score of position j seen from i according to a head's query and key matrices: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
+    pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
+    terms = [_product(layout, q, k) for q, k in pairs if q and k]
+    return " + ".join(terms).replace("+ −", "− ") or "0"
+
+
+def moves_of(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
+    """Yield the values that a head carries: (read at the attended position, added here), each as text with names."""
+    targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
+    for row, column, value in head.output.entries():
+        targets[column][row] = value
+    for read, write in zip(head.value.by_row(), targets, strict=True):
+        if read and write:
+            yield form(layout, read), form(layout, write)
+
+
+def _product(layout: Residual, query: Mapping[int, float], key: Mapping[int, float]) -> str:
+    """Return one component's share of a score; a query that is just the constant 1 is left out."""
+    one, there = layout.holding("1"), form(layout, key)
+    negative = len(query) == 1 and min(query.values()) < 0
+    sign, positive = ("−", {column: -value for column, value in query.items()}) if negative else ("", dict(query))
+    if one is not None and positive == {layout[one.name].start: 1.0}:
+        return f"{sign}⟨{there}⟩_j"
+    return f"{sign}⟨{form(layout, positive)}⟩_i·⟨{there}⟩_j"

@@ -22,7 +22,7 @@ from tests.web.explorer.test_record import packed
 from tm2tfr.contract.options import LogicOptions
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.read import formula
-from tm2tfr.transformer.expressions import EXACT, parsed
+from tm2tfr.transformer.expressions import EXACT_BITS, parsed
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, replaced
 from tm2tfr.web.explorer.weights_data import MOST_IN_A_PAGE
@@ -38,7 +38,7 @@ def cases() -> list[Case]:
     """Decoders that tell features, and the printed heads, each with a feature's coefficient changed, too."""
     chance = Random(6)
     texts = [*WRITTEN, "i/n*3 = 1", "1/(0-n) < 1/(i+1)", *(random_text(chance) for _ in range(100))]
-    small = [text for text in texts if (known := parsed(text)) and known.largest_part(MOST_IN_A_PAGE) < EXACT]
+    small = [text for text in texts if (known := parsed(text)) and known.bits(MOST_IN_A_PAGE) < EXACT_BITS]
     assert len(small) > 80
     told = telling(tuple(dict.fromkeys((*NAMES, *small))))
     found = [Case(f"{n} positions", told, [0] * n, whole=True) for n in (1, 2, 7, 30, 200)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
+from tm2tfr.base.choices import Weighting
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, boxes, of_bits, ways
 from tm2tfr.sources.sequence.compiler.loops import SECTION, LoopPlan, beginning, begins
 from tm2tfr.sources.sequence.functions import Tuple
@@ -36,6 +37,7 @@ class Looking:
         mask: to which positions it attends; None: as the other heads of the plan.
         claim: what is claimed of it; None: that the best score is ahead by 1, or that it has none.
         source: where its scores are explained.
+        weighting: how its scores become weights.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Looking:
     mask: Mask | None = None
     claim: Claim | None = None
     source: str = "Lemmas 1 and 2"
+    weighting: Weighting = "average-hard"
 
 
 @dataclass(frozen=True)
@@ -278,7 +281,7 @@ class StreamPlan:
             claim = Claim(attends=looking.attends, gap=None)
             if scores:
                 claim = Claim(attends=looking.attends, gap=1.0, over="constant")
-        return head(
+        made = head(
             layout,
             self._shown(looking.name),
             looking.source,
@@ -288,6 +291,7 @@ class StreamPlan:
             claim=claim,
             mask=looking.mask or self._mask,
         )
+        return replace(made, weighting=looking.weighting)
 
 
 def _meaning(heads: Sequence[Head], units: Sequence[Unit]) -> str:

@@ -54,12 +54,14 @@ class FramedOptions:
         sign: whether numbers are compared by the sign head, where they count to the left.
         steep: whether queries grow with the position, or with the length of the word, so that no head needs a temperature.
         printed: whether heads are as printed: neighbours by their parity, ties by ±j/(2n), or by -1/j in a decoder.
+        unique: whether heads are leftmost or rightmost, so that they need nothing for ties; as printed otherwise.
     """
 
     ahead: bool = False
     sign: bool = False
     steep: bool = False
     printed: bool = False
+    unique: bool = False
 
 
 def compile_framed(
@@ -106,7 +108,8 @@ class _Framed:
             self.heads,
             self._counting,
             steep=options.steep,
-            printed=options.printed,
+            printed=options.printed or options.unique,
+            unique=options.unique,
             ahead=options.ahead,
             refused=self._refused_attention,
         )
@@ -263,6 +266,9 @@ class _Framed:
         )
 
     def _check_count(self, node: seq.Operation) -> None:
+        if self._options.unique:
+            what = f"{seq.called(node)} counts, which leftmost and rightmost attention do not"
+            raise self._graph.refusal(node, what, "omit --variant unique")
         if isinstance(node, seq.Reckoned) and node.sight == ">=" and not self._options.ahead:
             raise self._looks_right(node)
         if self._options.steep and not self._options.ahead:

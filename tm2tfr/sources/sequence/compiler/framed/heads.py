@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 
+from tm2tfr.base.choices import Weighting
 from tm2tfr.sources.sequence.clusters import SelectorCluster, nodes_of
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added, boxes
 from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan, Finite
@@ -30,6 +31,7 @@ class Aim:
         gap: γ, by how much the best score is ahead, times what `over` says; None: all scores are 0.
         over: ``position``: γ/(i+1); ``length``: γ/N for N positions; ``constant``: γ itself.
         source: where it comes from.
+        weighting: how scores become weights.
     """
 
     attends: str
@@ -38,6 +40,7 @@ class Aim:
     gap: float | None
     over: Over = "position"
     source: str = ""
+    weighting: Weighting = "average-hard"
 
 
 @dataclass
@@ -73,9 +76,16 @@ class HeadPlan:
         """Return the head that looks so, in the first attention layer after all of `times`."""
         depth = max((time.depth for time in times), default=0) + 1
         scores = tuple((tuple(sorted(q.items())), tuple(sorted(k.items()))) for q, k in gaze.scores)
-        key = (depth, gaze.mask, scores)
+        key = (depth, gaze.mask, gaze.weighting, scores)
         if key not in self._heads:
-            looking = Looking(gaze.attends, gaze.attends, list(gaze.scores), mask=gaze.mask, source=gaze.source)
+            looking = Looking(
+                gaze.attends,
+                gaze.attends,
+                list(gaze.scores),
+                mask=gaze.mask,
+                source=gaze.source,
+                weighting=gaze.weighting,
+            )
             self._stream.head(depth, looking)
             self._heads[key] = FramedHead(gaze, depth, looking)
         return self._heads[key]
@@ -105,7 +115,7 @@ class HeadPlan:
             if gaze.gap is None:
                 head.looking.claim = Claim(attends=gaze.attends, gap=None)
                 continue
-            margin = head.margin if head.margin > 1 else None
+            margin = head.margin if head.margin > 1 and gaze.weighting == "average-hard" else None
             if head.factor != 1:
                 looking = head.looking
                 looking.scores = [({d: head.factor * c for d, c in q.items()}, key) for q, key in looking.scores]

@@ -12,9 +12,10 @@ position j stands for j - 1 (or j + 1).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
+from tm2tfr.base.choices import Weighting
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
 from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
@@ -59,6 +60,7 @@ class Attending:
     Args:
         steep: with queries that grow with the position, or with the length.
         printed: with what the paper has for ⊖ and ⊕ (Theorems 12 and 13), since and until (Theorems 15 and 16).
+        unique: with leftmost and rightmost heads, whose scores need no term for ties; otherwise as printed.
         ahead: whether the whole word is seen, so that features may depend on its length.
         refused: (attention, what is wrong with it, remedy) -> the error.
     """
@@ -68,6 +70,7 @@ class Attending:
     counting: Counting
     steep: bool
     printed: bool
+    unique: bool
     ahead: bool
     refused: Callable[[Nearest, str, str], Exception]
 
@@ -88,7 +91,7 @@ class Attending:
     def _neighbour(self, asked: Sought) -> Finite:
         if self.printed and self._alone(asked):
             return self._by_parity(asked)
-        gaze = neighbour(ahead=asked.node.sight == ">")
+        gaze = self.neighbour(ahead=asked.node.sight == ">")
         head = self.heads.add(gaze, [asked.values.time])
         head.needs(7.0)
         brought = self._brought(head, asked, lambda bit: bit.form)
@@ -112,6 +115,7 @@ class Attending:
                 gap=2 * tie.gap if margin == NEARER else tie.gap,  # the next one of a parity is 2 away
                 over=tie.over,
                 source="Theorem 12, as printed" if self.ahead else "Theorem 13, as printed",
+                weighting=self._weighting(behind=behind),
             )
             head = self.heads.add(gaze, [truth.time])
             head.needs(margin)
@@ -130,11 +134,17 @@ class Attending:
         Args:
             behind: whether the earliest of equal keys is wanted, instead of the latest.
         """
+        if self.unique:
+            return TieBreak({"1": 1}, {}, 1.0, "constant"), FARTHER
         if not self.ahead:
             return tie_break("a", scaled=self.steep), FARTHER
         for name in ("n", "i/n") if self.steep else ("i/n",):
             self.bits.stream.embedded(name)
         return tie_break("c" if behind else "b", scaled=self.steep), NEARER
+
+    def _weighting(self, *, behind: bool) -> Weighting:
+        """Return how a head attends to the latest of equal keys, or to the earliest."""
+        return "average-hard" if not self.unique else "leftmost" if behind else "rightmost"
 
     # ── truth values that are false where nothing is selected, by a key that is also selected at the end ────
     def _is_marked(self, asked: Sought) -> bool:
@@ -170,6 +180,7 @@ class Attending:
             gap=gap,
             over=over,
             source="Theorems 15 and 16",
+            weighting=self._weighting(behind=node.sight == ">="),
         )
         head = self.heads.add(gaze, [marked.time, asked.values.time, time])
         head.needs(margin)
@@ -183,9 +194,13 @@ class Attending:
             raise self.refused(node, "has queries that depend on the position in another way", remedy)
         shift = {"<": "back", ">": "ahead"}.get(node.sight)
         stood = _Stood(self, shift, max(self._times(asked)))
-        tie, time = self._tie(node)
-        scores: list[tuple[BitForm, BitForm]] = [(tie, {"i": 1})]
-        times = [time]
+        scores: list[tuple[BitForm, BitForm]] = []
+        times: list[Time] = []
+        if not self.unique:
+            tie, time = self._tie(node)
+            scores, times = [(tie, {"i": 1})], [time]
+        elif not all(isinstance(each, Conjunct) for each in asked.conjuncts):
+            raise self.refused(node, "compares numbers, which takes counting", "omit --variant unique")
         for conjunct in asked.conjuncts:
             pairs = _pairs(conjunct, stood) if isinstance(conjunct, Conjunct) else conjunct.scores(stood)
             scores += [(query, key) for query, key, _ in pairs]
@@ -223,9 +238,10 @@ class Attending:
             attends=f"{node.choice} {mask} {node.key} {groups}{behind}",
             scores=scores,
             mask=mask,
-            gap=0.5,
-            over=_over(node),
-            source="Lemma 8, with 1/(2(i+1)) or 1/(2N)",
+            gap=1.0 if self.unique else 0.5,
+            over="constant" if self.unique else _over(node),
+            source="Definition 2" if self.unique else "Lemma 8, with 1/(2(i+1)) or 1/(2N)",
+            weighting=self._weighting(behind=node.choice == "earliest"),
         )
 
     def _tie(self, node: Nearest) -> tuple[BitForm, Time]:
@@ -315,9 +331,13 @@ class Attending:
         return Finite({True: truth, False: self.bits.negated(truth, literal(key, False))})
 
     # ── strict sight ────────────────────────────────────────────────────────────────────────────────────────
+    def neighbour(self, *, ahead: bool) -> Aim:
+        """Return the head that attends to the position before, or behind."""
+        return replace(neighbour(ahead=ahead), weighting=self._weighting(behind=ahead))
+
     def moved(self, bit: Bit, shift: str, since: Time) -> Bit:
         """Return what a bit is at the position before (``back``), or behind (``ahead``), by a head after `since`."""
-        head = self.heads.add(neighbour(ahead=shift == "ahead"), [since])
+        head = self.heads.add(self.neighbour(ahead=shift == "ahead"), [since])
         holds = f"rounded at {shift}: {bit.text}"
         if holds not in head.carried:
             head.needs(7.0)
@@ -329,7 +349,7 @@ class Attending:
 
     def moved_number(self, number: Timed, what: str, shift: str, since: Time, margin: float) -> Timed:
         """Return what a number is there; `margin` times N² is what it needs under softmax."""
-        head = self.heads.add(neighbour(ahead=shift == "ahead"), [since])
+        head = self.heads.add(self.neighbour(ahead=shift == "ahead"), [since])
         head.needs(margin, 2)
         return Timed(self.heads.carry(head, what, number.form), Time(head.depth))
 
@@ -373,7 +393,7 @@ class _Stood:
     def labels(self, forms: dict[str, BitForm], time: Time, what: str, margin: float) -> tuple[dict[str, BitForm], Time]:
         if self.shift is None:
             return forms, time
-        head = self.plan.heads.add(neighbour(ahead=self.shift == "ahead"), [self.since])
+        head = self.plan.heads.add(self.plan.neighbour(ahead=self.shift == "ahead"), [self.since])
         head.needs(margin, 2)
         return self.plan.heads.carry_labels(head, what, forms), Time(head.depth)
 
