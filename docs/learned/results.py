@@ -16,13 +16,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.lab.training.best import FIGURES, BestOfRuns, ManyRuns, many_runs, plot_best
+from tm2tfr.lab.training.best import FIGURES, BestOfRuns, TrainedRuns, plot_best, trained_runs
 
 HERE = Path(__file__).parent
 PAGE, FIGURE, FIGURES_3_AND_4 = HERE / "index.md", HERE / "noise.svg", HERE / "figures-3-4.svg"
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
-ATTENTION = ("figure-2/sines",)
+ATTENTION = ("figure-2/learned", "figure-2/sines")
+REVERSE = ("rasp/reverse", "rasp/reverse-wide", "rasp/reverse-long")
+CHOSEN = "rasp/jibbiejig.json"
+"""What ``tm2tfr compare --input §jibbiejig --json`` printed of the first run of the histogram."""
 PAPER = {
     "weak": {8: 1.0, 16: 0.2529, 24: 0.1773, 32: 0.1961, 40: 0.072, 48: 0.0},
     "medium": {8: 0.0473, 16: 0.0003, 24: 0.0, 32: 0.0, 40: 0.0, 48: 0.0},
@@ -32,10 +35,10 @@ PAPER = {
 Record = Mapping[str, Any]
 
 
-def of_table_1() -> ManyRuns:
+def of_table_1() -> TrainedRuns:
     """Return the runs of Table 1 and of its figures: one layer and one head, on the paper's sums of as many bits."""
     files = [*sorted(HERE.glob("table-1*.jsonl")), *(HERE / f"{name}.jsonl" for name in ("longer", "control", "weak-16"))]
-    return ManyRuns(tuple(run for run in many_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
+    return TrainedRuns(tuple(run for run in trained_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
 
 
 def trained(folder: Path) -> list[Record]:
@@ -91,7 +94,7 @@ def by_bits(runs: Sequence[Record], key: str, words: Mapping[Any, str]) -> str:
     return "\n".join(lines)
 
 
-def best(found: ManyRuns) -> str:
+def best(found: TrainedRuns) -> str:
     """Return a table: a line for each regime, a column for each n; the maximum, with the mean and the number of runs."""
     tasks = {(each.regime, each.data): each for each in found.best}
     bits = sorted({run.data["bits"] for run in found.runs})
@@ -109,7 +112,7 @@ def _best_cell(task: BestOfRuns | None) -> str:
     return f"**{task.maximum:.4f}** (mean {task.mean:.4f}, {task.runs} {'run' if task.runs == 1 else 'runs'})"
 
 
-def varied(found: ManyRuns) -> bool:
+def varied(found: TrainedRuns) -> bool:
     """Return whether Figures 3 and 4 have more than one line."""
     return any(len({value(run) for run in found.runs}) > 1 for value in FIGURES.values())
 
@@ -158,6 +161,59 @@ def by_kind(groups: Mapping[str, Sequence[Record]]) -> str:
     return "\n".join(lines)
 
 
+def by_length(runs: Sequence[Record]) -> str:
+    """Return a table: a line for each shape, a column for each length of words; the shares of right letters and words."""
+    found, lengths = defaultdict[tuple[str, int], list[Record]](list), set[int]()
+    for run in sorted(runs, key=lambda run: (-run["model"]["layers"], run["model"]["heads"], run["options"]["seed"])):
+        layers, heads, length = run["model"]["layers"], run["model"]["heads"], run["data"]["positions"]
+        shape = f"{layers} layer{'s' * (layers > 1)}, {heads} head{'s' * (heads > 1)} each, {run['trained']:,} parameters"
+        found[shape, length].append(run)
+        lengths.add(length)
+    lines = ["| | " + " | ".join(f"up to {n} letters" for n in sorted(lengths)) + " |", "|---" * (len(lengths) + 1) + "|"]
+    for shape in dict.fromkeys(shape for shape, _ in found):
+        cells = [", ".join(map(letters_and_words, found.get((shape, n), []))) for n in sorted(lengths)]
+        lines.append(f"| {shape} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def letters_and_words(run: Record) -> str:
+    """Return the shares of right tokens and of words whose tokens are all right."""
+    return f"{100 * run['token_accuracy']:.2f} % ({100 * run['exact_match']:.1f} %)"
+
+
+def by_order(runs: Sequence[Record]) -> str:
+    """Return a table: a line for each order of sublayers, the best first."""
+    lines = ["| sublayers | parameters | right labels | right words |", "|---|---|---|---|"]
+    for run in sorted(runs, key=lambda run: -run["token_accuracy"]):
+        shares = [f"{100 * run[name]:.1f} %" for name in ("token_accuracy", "exact_match")]
+        lines.append(f"| `{run['model']['sublayers']}` | {run['trained']:,} | {' | '.join(shares)} |")
+    return "\n".join(lines)
+
+
+def beside_the_selector(runs: Sequence[Record], chosen: Record) -> str:
+    """Return a table: the share of the attention on selected positions, of each seed, and on the chosen input."""
+    lines = ["| | right words | learned | untrained | uniform | compiled |", "|---|---|---|---|---|---|"]
+    rows = [(f"seed {run['options']['seed']}, {run['attention']['inputs']} inputs", run["attention"]) for run in runs]
+    for words, found in (*rows, (f"seed {runs[0]['options']['seed']}, `{chosen['input']}`", chosen)):
+        best = found["heads"][0]["overall"]
+        names = ("operands", "untrained_operands", "uniform_operands", "compiled_operands")
+        shares = " | ".join(f"{best[name]:.2f}" for name in names)
+        lines.append(f"| {words} | {100 * found['exact_match']:.1f} % | {shares} |")
+    return "\n".join(lines)
+
+
+def rasp_tables() -> dict[str, str]:
+    """Return the tables of what the slides on RASP trained."""
+    reverse = [run for name in REVERSE for run in records(name)]
+    sandwich, histogram = records("rasp/sandwich"), records("rasp/histogram")
+    chosen = json.loads((HERE / CHOSEN).read_text(encoding="utf-8"))
+    return {
+        "reverse": f"{by_length(reverse)}\n\n{minutes(reverse)}.",
+        "histogram": f"{beside_the_selector(histogram, chosen)}\n\n{minutes(histogram)}.",
+        "sandwich": f"{by_order(sandwich)}\n\n{minutes(sandwich)}.",
+    }
+
+
 def tables() -> dict[str, str]:
     """Return what stands between the marks of the page, by their names."""
     table, more, longer, control, weak, six, noise = (records(name) for name in GRIDS)
@@ -165,18 +221,19 @@ def tables() -> dict[str, str]:
         rate: f"learning rate {rate:g}"
         for rate in sorted({run["options"]["lr"] for run in [*control, *weak]}, reverse=True)
     }
-    (sines,) = (records(name) for name in ATTENTION)
-    attention = by_kind({"sines and cosines": sines})
+    learned, sines = (records(name) for name in ATTENTION)
+    attention = by_kind({"learned positions": learned, "sines and cosines": sines})
     many = of_table_1()
     figure = f"\n\n![Figures 3 and 4]({FIGURES_3_AND_4.name})" if varied(many) else ""
     return {
-        "figure-2": f"{attention}\n\n{minutes(sines)}.",
+        "figure-2": f"{attention}\n\n{minutes([*learned, *sines])}.",
         "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",
         "best": f"{best(many)}\n\n{minutes([run.as_dict() for run in many.runs])}.{figure}",
         "longer": f"{by_bits(longer, 'regime', REGIMES)}\n\n{minutes(longer)}.",
         "control": f"{by_bits([*control, *weak], 'lr', rates)}\n\n{minutes([*control, *weak])}.",
         "section-6": f"{by_bits(six, 'regime', REGIMES)}\n\n{minutes(six)}.",
         "noise": f"{by_noise(noise)}\n\n{minutes(noise)}.",
+        **rasp_tables(),
     }
 
 

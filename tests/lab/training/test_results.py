@@ -35,6 +35,8 @@ def copy_records(folder: Path) -> None:
     for name in RECORDS:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.jsonl").write_text((HERE / f"{name}.jsonl").read_text(encoding="utf-8"), encoding="utf-8")
+    chosen = results().CHOSEN
+    (folder / chosen).write_text((HERE / chosen).read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def test_the_tables_are_those_of_the_records() -> None:
@@ -131,11 +133,14 @@ def test_every_run_of_a_grid_has_its_record(name: str) -> None:
     from tm2tfr.lab.training.record import model_options, plain
 
     made = [
-        json.dumps([plain(model_options(run["model"])), run["options"], run["data"]["bits"], run["data"]["regime"]])
+        json.dumps([plain(model_options(run["model"])), run["options"], *map(run["data"].get, ("bits", "regime"))])
+        + run["data"]["name"] * ("bits" not in run["data"])
         for run in results().records(name)
     ]
     asked = [
         json.dumps([plain(run.model), plain(run.options), run.task.bits, run.task.regime or "strong"])
+        if run.task.adder
+        else json.dumps([plain(run.model), plain(run.options), None, None]) + Path(str(run.task.spec)).stem
         for run in load_grid(HERE / f"{name}.yaml").runs
     ]
     assert sorted(made) == sorted(asked)
