@@ -31,7 +31,7 @@ def measure_sensitivity(
     dtype: str | None = None,
     seed: int = 0,
 ) -> Sensitivity:
-    """Measure how far one changed symbol moves the logits, beside what the matrices allow (Hahn 2020, Lemma 5).
+    """Measure how far one changed symbol moves the logits, beside what the matrices allow (Hahn 2020, lemma 5).
 
     >>> import tm2tfr
     >>> found = tm2tfr.measure_sensitivity("odd-ones", length=8)
