@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.lab.training.best import FIGURES, BestOfRuns, ManyRuns, many_runs, plot_best
+from tm2tfr.lab.training.best import FIGURES, BestOfRuns, TrainedRuns, plot_best, trained_runs
 
 HERE = Path(__file__).parent
 PAGE, FIGURE, FIGURES_3_AND_4 = HERE / "index.md", HERE / "noise.svg", HERE / "figures-3-4.svg"
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
 GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
-ATTENTION = ("figure-2/sines",)
+ATTENTION = ("figure-2/learned", "figure-2/sines")
 REVERSE = ("rasp/reverse", "rasp/reverse-wide", "rasp/reverse-long")
 CHOSEN = ("rasp/jibbiejig.json", "rasp/flip.json")
 """What ``tm2tfr compare --input WORD --json`` printed of the first run of the histogram, and of reverse in two layers."""
@@ -35,10 +35,10 @@ PAPER = {
 Record = Mapping[str, Any]
 
 
-def of_table_1() -> ManyRuns:
+def of_table_1() -> TrainedRuns:
     """Return the runs of Table 1 and of its figures: one layer and one head, on the paper's sums of as many bits."""
     files = [*sorted(HERE.glob("table-1*.jsonl")), *(HERE / f"{name}.jsonl" for name in ("longer", "control", "weak-16"))]
-    return ManyRuns(tuple(run for run in many_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
+    return TrainedRuns(tuple(run for run in trained_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
 
 
 def trained(folder: Path) -> list[Record]:
@@ -94,7 +94,7 @@ def by_bits(runs: Sequence[Record], key: str, words: Mapping[Any, str]) -> str:
     return "\n".join(lines)
 
 
-def best(found: ManyRuns) -> str:
+def best(found: TrainedRuns) -> str:
     """Return a table: a line for each regime, a column for each n; the maximum, with the mean and the number of runs."""
     tasks = {(each.regime, each.data): each for each in found.best}
     bits = sorted({run.data["bits"] for run in found.runs})
@@ -112,7 +112,7 @@ def _best_cell(task: BestOfRuns | None) -> str:
     return f"**{task.maximum:.4f}** (mean {task.mean:.4f}, {task.runs} {'run' if task.runs == 1 else 'runs'})"
 
 
-def varied(found: ManyRuns) -> bool:
+def varied(found: TrainedRuns) -> bool:
     """Return whether Figures 3 and 4 have more than one line."""
     return any(len({value(run) for run in found.runs}) > 1 for value in FIGURES.values())
 
@@ -224,12 +224,12 @@ def tables() -> dict[str, str]:
         rate: f"learning rate {rate:g}"
         for rate in sorted({run["options"]["lr"] for run in [*control, *weak]}, reverse=True)
     }
-    (sines,) = (records(name) for name in ATTENTION)
-    attention = by_kind({"sines and cosines": sines})
+    learned, sines = (records(name) for name in ATTENTION)
+    attention = by_kind({"learned positions": learned, "sines and cosines": sines})
     many = of_table_1()
     figure = f"\n\n![Figures 3 and 4]({FIGURES_3_AND_4.name})" if varied(many) else ""
     return {
-        "figure-2": f"{attention}\n\n{minutes(sines)}.",
+        "figure-2": f"{attention}\n\n{minutes([*learned, *sines])}.",
         "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",
         "best": f"{best(many)}\n\n{minutes([run.as_dict() for run in many.runs])}.{figure}",
         "longer": f"{by_bits(longer, 'regime', REGIMES)}\n\n{minutes(longer)}.",

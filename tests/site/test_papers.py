@@ -74,7 +74,7 @@ def test_every_row_leads_to_a_place_that_says_more() -> None:
 
 def test_every_row_has_a_command_that_there_is() -> None:
     for _, row in every():
-        names = re.findall(r"(?:^|[;|] )tm2tfr ([\w-]+)", row.run)
+        names = re.findall(r"(?:^|[;|&] )tm2tfr ([\w-]+)", row.run)
         assert names or row.run == "" or row.run.startswith('python -c "from tm2tfr.'), row
         assert set(names) <= set(app.commands), row
 

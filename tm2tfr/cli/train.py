@@ -270,11 +270,12 @@ def compare(
 
 def _best(runs: list[Path], plot: Path | None, typed: frozenset[str], *, as_json: bool) -> None:
     """Print the best runs of grids, and draw them."""
-    from tm2tfr.lab.training.best import many_runs, plot_best
+    from tm2tfr.lab.training.best import plot_best, trained_runs
 
-    if "inputs" in typed:
-        raise UsageError("tm2tfr compare: --inputs is about the attention of one run: omit it, or name one run")
-    found = many_runs(*runs)
+    for name, said in (("inputs", "--inputs"), ("word", "--input")):
+        if name in typed:
+            raise UsageError(f"tm2tfr compare: {said} is about the attention of one run: omit it, or name one run")
+    found = trained_runs(*runs)
     typer.echo(found.json() if as_json else found.table(), nl=not as_json)
     if plot is not None:
         plot_best(found, plot)

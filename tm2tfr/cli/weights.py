@@ -258,7 +258,7 @@ def soften(
         option(
             "Where errors are measured (default: a quarter of the largest that is right), or that of the weights written, "
             "as in tm2tfr compile.",
-            metavar="auto|local|per-position|none|paper|theorem-26|τ",
+            metavar="auto|local|theorem-26|τ",
         ),
     ] = None,
     everything: Annotated[bool, option("Show every position, however many there are.", "--all")] = False,

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.test_commands import failed, tm2tfr
 from tm2tfr.base.errors import OutputError, TrainingError
-from tm2tfr.lab.training.best import ManyRuns, many_runs, plot_best
+from tm2tfr.lab.training.best import TrainedRuns, plot_best, trained_runs
 from tm2tfr.lab.training.record import INTERRUPTED, ModelOptions, TrainingOptions, TrainingRun, plain
 
 
@@ -44,7 +44,7 @@ def written(folder: Path, *runs: TrainingRun) -> Path:
 
 
 def test_the_maximum_stands_beside_the_mean_and_the_number() -> None:
-    found = ManyRuns((run(16, "strong", 0.25), run(8), run(8, share=1.0, folder=Path("b")), run(16, "weak", 0), run(8)))
+    found = TrainedRuns((run(16, "strong", 0.25), run(8), run(8, share=1.0, folder=Path("b")), run(16, "weak", 0), run(8)))
     assert [(each.data, each.regime, each.runs, each.maximum) for each in found.best] == [
         (8, "weak", 3, 1.0),
         (16, "weak", 1, 0),
@@ -58,7 +58,7 @@ def test_the_maximum_stands_beside_the_mean_and_the_number() -> None:
         "16  strong     1   0.2500  0.2500  -",
     ]
     other = replace(run(), data={"name": "palindromes", "form": "answer"})
-    assert ManyRuns((other, run())).table().split("\n")[1:] == [
+    assert TrainedRuns((other, run())).table().split("\n")[1:] == [
         "8            weak       1   0.5000  0.5000  -",
         "palindromes  answer     1   0.5000  0.5000  -",
     ]
@@ -67,7 +67,7 @@ def test_the_maximum_stands_beside_the_mean_and_the_number() -> None:
 def test_runs_come_from_grids_and_from_files_of_records(tmp_path: Path) -> None:
     one = written(tmp_path / "one", run(), run(seed=1), run(seed=2, share=None))
     two = written(tmp_path / "two", run(share=0.7), run(16))  # the first is a run of the other grid, too
-    found = many_runs(one, two)
+    found = trained_runs(one, two)
     assert [(each.data["bits"], each.options["seed"], each.exact_match) for each in found.runs] == [
         (8, 0, 0.5),
         (8, 1, 0.5),
@@ -77,31 +77,31 @@ def test_runs_come_from_grids_and_from_files_of_records(tmp_path: Path) -> None:
     assert found.as_dict()["unfinished"] == 1
     lines = [json.dumps(each.as_dict()) + "\n" for each in found.runs]
     (tmp_path / "all.jsonl").write_text("".join(lines), encoding="utf-8")
-    assert [each.same() for each in many_runs(tmp_path / "all.jsonl").runs] == [each.same() for each in found.runs]
-    assert len(many_runs(one / "run-0").runs) == 1
+    assert [each.same() for each in trained_runs(tmp_path / "all.jsonl").runs] == [each.same() for each in found.runs]
+    assert len(trained_runs(one / "run-0").runs) == 1
     with pytest.raises(TrainingError, match="no run here is finished yet: name the folder of a grid"):
-        many_runs(one, one / "run-2")
+        trained_runs(one, one / "run-2")
     with pytest.raises(TrainingError, match="there are no training runs here: name the folder of a grid"):
-        many_runs(tmp_path / "nothing")
+        trained_runs(tmp_path / "nothing")
     (tmp_path / "all.jsonl").write_text("{}\n", encoding="utf-8")
     with pytest.raises(
         TrainingError, match=r"these are not the records of runs \(.*\): use a file of one run.json in each"
     ):
-        many_runs(tmp_path / "all.jsonl")
+        trained_runs(tmp_path / "all.jsonl")
 
 
 @pytest.mark.slow
 def test_figures_3_and_4_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'tm2tfr[plot]'")
     runs = [run(8, "weak", 0.5), run(16, "strong", 1.0, positions="sinusoidal", examples=10_000)]
-    plot_best(ManyRuns((*runs, run(16, "weak", positions="hand-coded"))), tmp_path / "both.svg")
+    plot_best(TrainedRuns((*runs, run(16, "weak", positions="hand-coded"))), tmp_path / "both.svg")
     text = (tmp_path / "both.svg").read_text(encoding="utf-8")
     words = ("fixed (sinusoidal)", "fixed (hand-coded)", "learned", "1,000 examples", "10,000 examples")
     for word in (*words, "weak supervision", "strong supervision"):
         assert f"<!-- {word} -->" in text
     assert "<!-- medium supervision -->" not in text
     with pytest.raises(OutputError, match="Figures 3 and 4 are about the sums of n bits: omit runs on other data"):
-        plot_best(ManyRuns((replace(run(), data={"name": "palindromes", "form": "answer"}),)), tmp_path / "none.svg")
+        plot_best(TrainedRuns((replace(run(), data={"name": "palindromes", "form": "answer"}),)), tmp_path / "none.svg")
 
 
 @pytest.mark.slow

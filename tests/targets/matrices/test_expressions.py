@@ -159,6 +159,7 @@ def test_a_graph_with_another_expression_is_found(tmp_path: Path) -> None:
 
 
 @needs_torch
+@pytest.mark.slow
 def test_the_script_runs_where_there_is_no_tm2tfr(tmp_path: Path) -> None:
     folder = export_to("torch", compiled("12a"), tmp_path / "x", verify=False, positions=20).folder
     word = json.dumps(["BOS", *"abab", "EOS"])

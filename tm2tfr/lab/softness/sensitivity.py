@@ -292,7 +292,7 @@ _FAR = (10**3, 10**6)
 
 
 def premises(decoder: Decoder) -> tuple[Premise, ...]:
-    """Return the four assumptions of Hahn's Lemma 5, as Yang et al. list them, and what of the weights breaks each."""
+    """Return the four assumptions of Hahn's lemma 5, as Yang et al. list them, and what of the weights breaks each."""
     heads = [head for layer in decoder.layers for head in layer.heads]
     hard = [head for head in heads if head.weighting != "softmax" and not is_mean(head)]
     of_n: list[str] = []

@@ -1,4 +1,4 @@
-"""How far one changed symbol can move the logits, by the matrices alone: Lemma 5 of Hahn (2020), with its constants.
+"""How far one changed symbol can move the logits, by the matrices alone: lemma 5 of Hahn (2020), with its constants.
 
 The lemma: under softmax attention with bounded scores no position has more than C/n of the weight, so that one changed
 symbol moves what another position computes by O(1/n). Here C is not one constant for all heads and positions. Each number

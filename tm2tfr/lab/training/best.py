@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class BestOfRuns:
 
 
 @dataclass(frozen=True, eq=False)
-class ManyRuns:
+class TrainedRuns:
     """Finished runs, of one grid or of several; the number of those that are not finished, and are left out."""
 
     runs: tuple[TrainingRun, ...]
@@ -115,7 +115,7 @@ def _place(task: tuple[int | str, str]) -> tuple[bool, int, str, int, str]:
 
 
 # ── where runs are kept
-def many_runs(*places: str | Path) -> ManyRuns:
+def trained_runs(*places: str | Path) -> TrainedRuns:
     """Return the finished runs in the folders of grids or runs, or in files of records, one JSON a line.
 
     Runs of the same model, data and options are counted once: grids that vary one option each share a base setting.
@@ -134,7 +134,7 @@ def many_runs(*places: str | Path) -> ManyRuns:
             if run.finished:
                 found.setdefault(json.dumps([run.model, run.data, run.options], sort_keys=True), run)
         unfinished += sum(not run.finished for run in runs)
-    return ManyRuns(tuple(found.values()), unfinished)
+    return TrainedRuns(tuple(found.values()), unfinished)
 
 
 def has_many(place: Path) -> bool:
@@ -181,7 +181,7 @@ FIGURES: Mapping[str, Callable[[TrainingRun], str]] = {
 """What tells the lines of a figure apart: title -> the value of a run."""
 
 
-def plot_best(found: ManyRuns, path: str | Path) -> None:
+def plot_best(found: TrainedRuns, path: str | Path) -> None:
     """Draw the maximum exact match by n, a panel for each regime: Figure 3 above, Figure 4 below; every run is a dot.
 
     Raises:
@@ -195,7 +195,8 @@ def plot_best(found: ManyRuns, path: str | Path) -> None:
     regimes = [regime for regime in REGIMES if any(each.regime == regime for each in found.best)]
 
     def draw(figure: Figure) -> None:
-        for part, (title, value) in zip(figure.subfigures(len(FIGURES), 1), FIGURES.items(), strict=True):
+        rows: Sequence[SubFigure] = figure.subfigures(len(FIGURES), 1)  # type: ignore[assignment]
+        for part, (title, value) in zip(rows, FIGURES.items(), strict=True):
             _row(part, title, found.runs, regimes, value)
 
     drawn(path, draw, size=(max(5.5, 3.1 * len(regimes) + 0.6), 5.6))
@@ -210,7 +211,7 @@ def _row(
     for panel, regime in zip(part.subplots(1, len(regimes), sharey=True, squeeze=False)[0], regimes, strict=True):
         for number, one in enumerate(values):
             beside = (number - (len(values) - 1) / 2) * 0.015 * max(1, bits[-1] - bits[0])  # equal shares stay in sight
-            style = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKS[number % len(_MARKS)]}
+            style: dict[str, Any] = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKS[number % len(_MARKS)]}
             _line(panel, [run for run in runs if run.data["regime"] == regime and value(run) == one], beside, one, style)
         panel.set(title=f"{regime} supervision", xlabel="n", ylim=(-0.06, 1.06))
         panel.set_xticks(bits)
@@ -221,7 +222,7 @@ def _row(
     part.legend(handles, names, loc="outside lower center", ncols=max(1, len(names)), frameon=False)
 
 
-def _line(panel: Axes, runs: Iterable[TrainingRun], beside: float, name: str, style: Mapping[str, str]) -> None:
+def _line(panel: Axes, runs: Iterable[TrainingRun], beside: float, name: str, style: Mapping[str, Any]) -> None:
     """Draw the maximum of some runs by n, and all of them as dots, `beside` the place of n."""
     shares = defaultdict[int, list[float]](list)
     for run in runs:

@@ -25,7 +25,7 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line.folder import folder_named, production
 from tm2tfr.lab.line.manifest import sha256
 from tm2tfr.lab.line.pool import Job, Made
-from tm2tfr.lab.training.best import ManyRuns
+from tm2tfr.lab.training.best import TrainedRuns
 from tm2tfr.lab.training.record import GRID, MODELS, RUN, WEIGHTS, ModelOptions, TrainingOptions, TrainingRun, load_run
 from tm2tfr.lab.training.task import LearningTask
 from tm2tfr.runs.comparison import Progress
@@ -223,7 +223,7 @@ class GridResult:
                 }
                 for asked, run in zip(self.grid.runs, self.runs, strict=True)
             ],
-            **ManyRuns(self.runs).as_dict(),
+            **TrainedRuns(self.runs).as_dict(),
         }
 
     def table(self) -> str:
@@ -235,7 +235,7 @@ class GridResult:
             loss = "-" if run.loss is None else f"{run.loss:.4f}"
             varied = [visible(str(value)) for value in asked.varied.values()]
             rows.append([*varied, *shares, loss, f"{run.steps:,}", f"{run.cpu_seconds:.1f}"])
-        many, lines = ManyRuns(self.runs), aligned(rows, set(range(len(titles) - 6, len(titles))))
+        many, lines = TrainedRuns(self.runs), aligned(rows, set(range(len(titles) - 6, len(titles))))
         return "\n".join([*lines, *(["", many.table()] if len(many.best) < len(self.runs) else [])])
 
 
