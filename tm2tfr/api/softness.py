@@ -67,18 +67,18 @@ def soften(
 def softened(
     subject: Given,
     *,
-    temperature: float | Temperature = AUTO,
+    temperature: float | Temperature | str = AUTO,
     length: int | None = None,
     gap: float | None = None,
     left_boundary: str | None = None,
 ) -> Softened:
-    """Return what `soften` returns, with the certificate of its gaps; see there."""
+    """Return what `soften` returns, with the certificate of its gaps; see there; the temperature may be text."""
     from tm2tfr.lab.softness.temperature import parsed_word, softened_by
     from tm2tfr.lab.softness.unique import Softened
     from tm2tfr.transformer.soft import already_soft
 
-    value = parsed_word(temperature)
-    if value not in (AUTO, LOCAL, THEOREM_26) and length is not None:
+    asked = parsed_word(value(temperature) if isinstance(temperature, str) else temperature)
+    if asked not in (AUTO, LOCAL, THEOREM_26) and length is not None:
         what = "length only applies to temperature='auto', 'local' and 'theorem-26'"
         raise CompileError(f"{what}, not to {temperature!r}: omit one of them")
     if length is not None and not is_count(length, 1):
@@ -89,8 +89,8 @@ def softened(
     made = _tieless(decoder, gap, length)
     hard = decoder if made is None else made.decoder
     covered = (decoder.positions or SOFT_LENGTH) if length is None else length
-    soft = softened_by(hard, value, covered)
-    return Softened(found.name, decoder, soft, made, covered, not isinstance(value, float))
+    soft = softened_by(hard, asked, covered)
+    return Softened(found.name, decoder, soft, made, covered, not isinstance(asked, float))
 
 
 def _tieless(decoder: Decoder, gap: float | None, positions: int | None) -> Tieless | None:

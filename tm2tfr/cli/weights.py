@@ -186,15 +186,13 @@ def write_softened(
     Args:
         given: the options that are of measurements alone, and whether they are given.
     """
-    from tm2tfr.api.softness import softened, value
+    from tm2tfr.api.softness import softened
     from tm2tfr.transformer.storage import save
 
     for name, there in given.items():
         if there:
             raise UsageError(f"tm2tfr soften: {output} is a weight file, and {name} is of a measurement: omit {name}")
-    found = softened(
-        subject(asked), temperature=AUTO if temperature is None else value(temperature), length=length, gap=gap
-    )
+    found = softened(subject(asked), temperature=AUTO if temperature is None else temperature, length=length, gap=gap)
     typer.echo(str(found))
     save(found.decoder, output)
     typer.echo(f"wrote {output} ({output.stat().st_size:,} bytes)")
