@@ -36,7 +36,7 @@ class UnknownGapError(CompileError):
 
 
 @dataclass(frozen=True)
-class HeadOccurring:
+class HeadRange:
     """What can occur in a head.
 
     Args:
@@ -53,7 +53,7 @@ class Occurring:
     """What can occur in a layer: how many streams before it, and what in each of its heads."""
 
     streams: int
-    heads: tuple[HeadOccurring, ...]
+    heads: tuple[HeadRange, ...]
 
 
 def occurring(decoder: Decoder, positions: int | None = None) -> list[Occurring]:
@@ -126,7 +126,7 @@ class _Looking:
         self._beats = np.greater if last else np.greater_equal
         """How the score of another position has to compare with its own: at the end of its sight it wins all ties."""
 
-    def compared(self) -> HeadOccurring:
+    def compared(self) -> HeadRange:
         """Return what can occur in it."""
         lowest: dict[int, Rational] = {}
         for query, own in zip(self._asking, self._own, strict=True):
@@ -138,7 +138,7 @@ class _Looking:
             if better >= own
         ]
         carried = {c: tuple(sorted(set(values.tolist()))) for c, values in self._values.items()}
-        return HeadOccurring(min(gaps, default=None), carried)
+        return HeadRange(min(gaps, default=None), carried)
 
     def choices(self) -> list[AnyArray]:
         """Return for each stream what the head can add to it: (choices, width)."""

@@ -30,7 +30,7 @@ from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.gadgets import Unit, feed_forward
 from tm2tfr.transformer.matrix import Matrix, Rational
-from tm2tfr.transformer.occurring import HeadOccurring, Occurring, occurring
+from tm2tfr.transformer.occurring import HeadRange, Occurring, occurring
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.soft import refuse_loops
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
@@ -174,7 +174,7 @@ class _Widened:
         writes: dict[str, Any] = {name: self.taller(getattr(part, name)) for name in ("output", "output_bias")}
         return dataclasses.replace(part, input=self.wider(part.input), **writes)
 
-    def _head(self, n: int, k: int, head: Head, compared: HeadOccurring) -> Head:
+    def _head(self, n: int, k: int, head: Head, compared: HeadRange) -> Head:
         """Return a head whose ties are broken, and which carries what is then rounded."""
         margin = max([BIT, *(_margin(values) for values in compared.carried.values())])
         made = self._with_term(head, float(compared.gap or 1), margin)
@@ -199,7 +199,7 @@ class _Widened:
         claim = Claim(attends=attends, gap=gap / 2, over=over, margin=margin)
         return dataclasses.replace(plain, weighting="average-hard", claim=claim, **longer)
 
-    def _rounding(self, n: int, heads: Sequence[Head], compared: Sequence[HeadOccurring]) -> FeedForward:
+    def _rounding(self, n: int, heads: Sequence[Head], compared: Sequence[HeadRange]) -> FeedForward:
         """Return the hidden units that round what heads carry to the values that it can have, and add it to the stream."""
         units: list[Unit] = []
         least: dict[int, float] = {}
