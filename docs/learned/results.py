@@ -21,7 +21,9 @@ from tm2tfr.lab.training.best import FIGURES, BestOfRuns, TrainedRuns, plot_best
 HERE = Path(__file__).parent
 PAGE, FIGURE, FIGURES_3_AND_4 = HERE / "index.md", HERE / "noise.svg", HERE / "figures-3-4.svg"
 REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
-GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
+TABLE_1 = ("table-1/to-8-bits", "table-1/16-bits", "table-1/16-bits-longer")
+CONTROL = ("table-1/control", "table-1/learning-rates")
+GRIDS = ("section-6", "noise")
 ATTENTION = ("figure-2/learned", "figure-2/sines")
 REVERSE = ("rasp/reverse", "rasp/reverse-wide", "rasp/reverse-long")
 CHOSEN = ("rasp/jibbiejig.json", "rasp/flip.json")
@@ -37,8 +39,8 @@ Record = Mapping[str, Any]
 
 def of_table_1() -> TrainedRuns:
     """Return the runs of Table 1 and of its figures: one layer and one head, on the paper's sums of as many bits."""
-    files = [*sorted(HERE.glob("table-1*.jsonl")), *(HERE / f"{name}.jsonl" for name in ("longer", "control", "weak-16"))]
-    return TrainedRuns(tuple(run for run in trained_runs(*files).runs if run.data["bits"] in PAPER["weak"]))
+    found = trained_runs(*sorted(HERE.glob("table-1/*.jsonl")))
+    return TrainedRuns(tuple(run for run in found.runs if run.data["bits"] in PAPER["weak"]))
 
 
 def trained(folder: Path) -> list[Record]:
@@ -219,7 +221,9 @@ def rasp_tables() -> dict[str, str]:
 
 def tables() -> dict[str, str]:
     """Return what stands between the marks of the page, by their names."""
-    table, more, longer, control, weak, six, noise = (records(name) for name in GRIDS)
+    table, more, longer = (records(name) for name in TABLE_1)
+    control, weak = (records(name) for name in CONTROL)
+    six, noise = (records(name) for name in GRIDS)
     rates = {
         rate: f"learning rate {rate:g}"
         for rate in sorted({run["options"]["lr"] for run in [*control, *weak]}, reverse=True)

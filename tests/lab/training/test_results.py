@@ -47,10 +47,10 @@ def test_the_tables_are_those_of_the_records() -> None:
 def test_a_changed_record_changes_the_page(tmp_path: Path) -> None:
     made = results()
     copy_records(tmp_path)
-    first, *others = made.records("table-1")
+    first, *others = made.records("table-1/to-8-bits")
     changed = {**first, "exact_match": 0.123}
     text = "".join(json.dumps(each) + "\n" for each in (changed, *others))
-    (tmp_path / "table-1.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "table-1" / "to-8-bits.jsonl").write_text(text, encoding="utf-8")
     before, made.HERE = made.tables(), tmp_path
     after = made.tables()
     assert "0.123" in after["table-1"]
@@ -114,9 +114,9 @@ def test_the_best_runs_are_on_the_page_and_in_the_figures(tmp_path: Path) -> Non
     """As they would be with the records of another grid, of 1,000 examples and 24 bits."""
     made = results()
     copy_records(tmp_path)
-    run = made.records("table-1-16")[0]
+    run = made.records("table-1/16-bits")[0]
     other = {**run, "data": {**run["data"], "regime": "strong", "bits": 24, "examples": 1000}, "exact_match": 0.75}
-    (tmp_path / "table-1-new.jsonl").write_text(json.dumps(other) + "\n", encoding="utf-8")
+    (tmp_path / "table-1" / "new.jsonl").write_text(json.dumps(other) + "\n", encoding="utf-8")
     made.HERE, made.FIGURE, made.FIGURES_3_AND_4 = tmp_path, tmp_path / "noise.svg", tmp_path / "figures-3-4.svg"
     table = made.tables()["best"]
     assert "n = 24 |" in table
