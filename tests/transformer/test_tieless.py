@@ -215,6 +215,14 @@ def test_a_gap_that_is_given() -> None:
         soften("chapter", gap=1)
 
 
+def test_what_softened_weights_are_right_for_says_its_conditions() -> None:
+    equal = "right for words of up to 10 positions, if no two positions after the first layer share the best score"
+    assert equal in str(softened("histogram", length=10))
+    assert str(softened("chapter", length=10)).endswith("right for words of up to 10 positions")
+    assert str(softened("since-b", length=10)).endswith("right for words of up to 10 positions")
+    assert str(softened(uhat(7), length=10**18)).endswith("positions, as far as floats hold")
+
+
 def test_a_gap_is_measured_on_a_word() -> None:
     with pytest.raises(CompileError, match=f"{GAP}; on this word it is [0-9]"):
         measure_labels(mixed(), "abba")

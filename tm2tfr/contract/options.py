@@ -402,7 +402,9 @@ def read_options(kind: type[_Options], options: OptionValues) -> _Options:
 def _valid(option: Declaration, value: object) -> object:
     if option.kind == "words" and value not in option.words:
         noun, close = option.about.noun or option.name, did_you_mean(str(value), option.words)
-        raise CompileError(f"unknown {noun} {value!r}{close}: use {' or '.join(option.words)}")
+        *others, last = option.words
+        known = f"{', '.join(others)} or {last}" if others else last
+        raise CompileError(f"unknown {noun} {value!r}{close}: use {known}")
     if option.kind == "flag":
         return value not in (False, "False")
     return _whole(option, value) if option.kind == "count" else value

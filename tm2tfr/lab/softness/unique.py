@@ -20,6 +20,9 @@ from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.unique import Tieless, tieless
 from tm2tfr.transformer.weights import Decoder, Head
 
+FLOATS_HOLD = 10**6
+"""Scores get closer with the length: beyond this many positions, what rounding does to them is not bounded here."""
+
 
 @dataclass(frozen=True)
 class Softened:
@@ -98,8 +101,19 @@ class Softened:
             return "as asked for; nothing is proved of it"
         if word is not None and not word.startswith("local"):
             return "right for words of any length, as far as floats hold"
-        condition = ", if that is the gap" if self.tieless is not None and self.tieless.gap is not None else ""
-        return f"right for words of up to {self.length:,} positions{condition}"
+        told = f"right for words of up to {self.length:,} positions"
+        if self.tieless is not None and self.tieless.gap is not None:
+            told += ", if that is the gap"
+        elif word is None and self._equal_scores:
+            told += ", if no two positions after the first layer share the best score: of those Theorem 26 says nothing"
+        return told if self.length <= FLOATS_HOLD else f"{told}, as far as floats hold"
+
+    @property
+    def _equal_scores(self) -> bool:
+        """Whether a head after the first layer of an encoder may have several best scores: it has no bound of its own."""
+        later = [head for layer in self.before.layers[1:] for head in layer.heads if not head.uniform]
+        may_tie = [head for head in later if head.claim is None or head.claim.margin is None]
+        return self.tieless is None and not self.before.sequential and bool(may_tie)
 
 
 # ── one word, on which a gap that cannot be derived is measured
