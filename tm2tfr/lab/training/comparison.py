@@ -154,7 +154,7 @@ def compared_attention(
     """
     if examples.digest != run.data["sha256"]:
         what = "what it was trained on is made differently now"
-        raise TrainingError(f"{run.data['name']}: {what}: train it again")
+        raise TrainingError(f"{run.data['name']}: {what}: bring back its spec and the files in it, or train it again")
     found, untrained = (trained_model(run), untrained_model(run, examples)) if model is None else (model, untrained)
     if not hasattr(found, "attention"):
         raise TrainingError(f"{run.data['name']}: this model does not tell its attention: give it a method 'attention'")
