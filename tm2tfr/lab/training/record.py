@@ -31,7 +31,7 @@ _SUBLAYERS = re.compile(r"[sf]{1,1000}")
 PRETRAINED, PRETRAINED_SHA256 = "pretrained", "pretrained_sha256"
 """What a record says of the pretrained body of a model besides its options: the folder as it was named, and its digest."""
 SPEC_FILE = "spec_file"
-"""What a record says of the data besides what they are: the file of their spec, as it was named; files in it are beside it."""
+"""What a record says of the data besides what they are: the file of their spec, as it was named."""
 DEVICES = ("cpu", "cuda")
 MOST_STEPS = 10**9
 
