@@ -228,6 +228,11 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         tm2tfr.compare(tmp_path / "weak")
     with pytest.raises(TrainingError, match="there is no training run here: make one with tm2tfr train"):
         tm2tfr.compare(tmp_path / "nothing")
+    tm2tfr.train(
+        "binary-adder", tmp_path / "ff", bits=2, model=ModelOptions(width=16, sublayers="ff"), options=SHORT["options"]
+    )
+    with pytest.raises(TrainingError, match="no layer of this model has attention: compare a run with sublayers s"):
+        tm2tfr.compare(tmp_path / "ff")
 
 
 def test_a_spec_that_names_a_file_beside_it_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

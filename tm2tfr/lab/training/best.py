@@ -103,6 +103,7 @@ def _share(run: TrainingRun) -> float:
 def _task(run: TrainingRun) -> tuple[int | str, str]:
     data = run.data
     bits, form = data.get("bits"), str(data.get("regime", data.get("form", "")))
+    bits = bits if data.get("regime") in REGIMES and "examples" in data else None  # the paper's sums say all three
     return (bits if isinstance(bits, int) else str(data.get("name", "")), form)
 
 
