@@ -90,6 +90,22 @@ def test_runs_come_from_grids_and_from_files_of_records(tmp_path: Path) -> None:
         trained_runs(tmp_path / "all.jsonl")
 
 
+@pytest.mark.parametrize(("name", "value"), [("data", []), ("model", None), ("options", 1), ("exact_match", "a")])
+def test_a_damaged_record_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    record = run(3, "weak", 0.5).as_dict()
+    (tmp_path / "all.jsonl").write_text(json.dumps(record | {name: value}) + "\n", encoding="utf-8")
+    with pytest.raises(TrainingError, match="these are not the records of runs"):
+        trained_runs(tmp_path / "all.jsonl")
+
+
+def test_a_record_without_the_number_of_examples_is_not_drawn(tmp_path: Path) -> None:
+    record: Any = run(3, "weak", 0.5).as_dict()
+    record["data"] = {name: value for name, value in record["data"].items() if name != "examples"}
+    (tmp_path / "all.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    with pytest.raises(OutputError, match="Figures 3 and 4 are about the sums of n bits"):
+        plot_best(trained_runs(tmp_path / "all.jsonl"), tmp_path / "f.svg")
+
+
 @pytest.mark.slow
 def test_figures_3_and_4_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'tm2tfr[plot]'")

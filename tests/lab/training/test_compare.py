@@ -228,3 +228,34 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         tm2tfr.compare(tmp_path / "weak")
     with pytest.raises(TrainingError, match="there is no training run here: make one with tm2tfr train"):
         tm2tfr.compare(tmp_path / "nothing")
+    tm2tfr.train(
+        "binary-adder", tmp_path / "ff", bits=2, model=ModelOptions(width=16, sublayers="ff"), options=SHORT["options"]
+    )
+    with pytest.raises(TrainingError, match="no layer of this model has attention: compare a run with sublayers s"):
+        tm2tfr.compare(tmp_path / "ff")
+
+
+def test_a_spec_that_names_a_file_beside_it_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program has the name of a shipped one, which the current folder would give instead."""
+    own = tmp_path / "own"
+    (own / "specs").mkdir(parents=True)
+    program = '# alphabet: ab\nhistogram = selector_width(select(tokens, "{}", ==));\n'
+    (own / "specs" / "histogram.rasp").write_text(program.format("a"))
+    spec = "program: histogram.rasp\ninputs: {random: {count: 60, length: 1 to 6}}\nsplits: {train: 0.5, test: 0.5}\n"
+    (own / "specs" / "words.yaml").write_text(spec)
+    monkeypatch.chdir(own)
+    run = tm2tfr.train("specs/words.yaml", "one", **SHORT)
+    assert run.data["spec_file"] == "specs/words.yaml"
+    there = tm2tfr.compare("one").as_dict()
+    whole = tm2tfr.train("specs/histogram.rasp", "two", **SHORT)
+    assert whole.data["spec_file"] == "specs/histogram.rasp"
+    monkeypatch.chdir(tmp_path)
+    assert tm2tfr.compare("own/one").as_dict() == there
+    assert tm2tfr.compare("own/two").name == "histogram"
+    monkeypatch.chdir(own / "specs")
+    again = tm2tfr.train("words.yaml", "../one", resume=True, **SHORT)  # the same data, named in another way
+    assert again.same() == run.same()
+    (own / "specs" / "histogram.rasp").write_text(program.format("b"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TrainingError, match="made differently now: bring back its spec and the files in it"):
+        tm2tfr.compare("own/one")

@@ -18,7 +18,7 @@ import numpy as np
 
 from tm2tfr.base.errors import OutputError, TrainingError, counted, first_line, visible
 from tm2tfr.base.text.shown import aligned, json_text
-from tm2tfr.lab.training.record import REGIMES, RUN, TrainingRun, load_run, run_of
+from tm2tfr.lab.training.record import REGIMES, RUN, SPEC_FILE, TrainingRun, load_run, run_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,6 +103,7 @@ def _share(run: TrainingRun) -> float:
 def _task(run: TrainingRun) -> tuple[int | str, str]:
     data = run.data
     bits, form = data.get("bits"), str(data.get("regime", data.get("form", "")))
+    bits = bits if data.get("regime") in REGIMES and "examples" in data else None  # the paper's sums say all three
     return (bits if isinstance(bits, int) else str(data.get("name", "")), form)
 
 
@@ -132,7 +133,8 @@ def trained_runs(*places: str | Path) -> TrainedRuns:
             raise TrainingError(f"{place}: {what}: name the folder of a grid that tm2tfr train --grid made")
         for run in runs:
             if run.finished:
-                found.setdefault(json.dumps([run.model, run.data, run.options], sort_keys=True), run)
+                data = {name: value for name, value in run.data.items() if name != SPEC_FILE}
+                found.setdefault(json.dumps([run.model, data, run.options], sort_keys=True), run)
         unfinished += sum(not run.finished for run in runs)
     return TrainedRuns(tuple(found.values()), unfinished)
 

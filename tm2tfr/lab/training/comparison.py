@@ -154,10 +154,12 @@ def compared_attention(
     """
     if examples.digest != run.data["sha256"]:
         what = "what it was trained on is made differently now"
-        raise TrainingError(f"{run.data['name']}: {what}: train it again")
+        raise TrainingError(f"{run.data['name']}: {what}: bring back its spec and the files in it, or train it again")
     found, untrained = (trained_model(run), untrained_model(run, examples)) if model is None else (model, untrained)
     if not hasattr(found, "attention"):
         raise TrainingError(f"{run.data['name']}: this model does not tell its attention: give it a method 'attention'")
+    if not _attention(found, examples.test.fed[:1]):
+        raise TrainingError(f"{run.data['name']}: no layer of this model has attention: compare a run with sublayers s")
     circuit = circuit_of(run)
     if circuit is None:
         return _per_input(run, examples, found, untrained, inputs, word)
@@ -319,7 +321,7 @@ def comparison_report(found: AttentionComparison) -> str:
         "for the model before training and for uniform attention; equivalent: on the gate's ancestors, up to three steps",
         "back, and on gates computed from those alone; distance: total variation from compiled attention; top: rows whose",
         "largest weights are exactly on the operands.",
-        "L0H0 is the first head of the first layer of the learned model.",
+        "L0H0 is the first head of the first layer with attention of the learned model.",
     ]
     if best.overall.equivalent is None:
         lines.append("Equivalent positions are not defined here: only a circuit says which values follow from which.")

@@ -29,6 +29,7 @@ from tm2tfr.lab.training.record import (
     INTERRUPTED,
     RIGHT,
     RUN,
+    SPEC_FILE,
     TrainingOptions,
     TrainingRun,
     load_run,
@@ -309,6 +310,8 @@ def _found(run: TrainingRun, *, resume: bool) -> TrainingRun | None:
         there = read_checkpoint(folder).run
     for what in ("model", "data", "options", "versions"):
         before, now = dict(getattr(there, what)), json.loads(json.dumps(getattr(run, what)))
+        for record in (before, now):
+            record.pop(SPEC_FILE, None)  # the same data may be named in another way
         if before != now:
             other = ", ".join(name for name in {**before, **now} if before.get(name) != now.get(name))
             raise TrainingError(f"{folder}: the run here has different {what} ({other}): train this one in another folder")

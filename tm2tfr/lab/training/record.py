@@ -30,6 +30,8 @@ MODELS = ("mingpt", "gpt2", "compiled")
 _SUBLAYERS = re.compile(r"[sf]{1,1000}")
 PRETRAINED, PRETRAINED_SHA256 = "pretrained", "pretrained_sha256"
 """What a record says of the pretrained body of a model besides its options: the folder as it was named, and its digest."""
+SPEC_FILE = "spec_file"
+"""What a record says of the data besides what they are: the file of their spec, as it was named."""
 DEVICES = ("cpu", "cuda")
 MOST_STEPS = 10**9
 
@@ -309,6 +311,11 @@ def run_of(found: PlainData, folder: Path | None) -> TrainingRun:
     later = ("base_rate", "token_accuracy")  # records of earlier versions do not have them
     given = {each.name: found[each.name] for each in fields(TrainingRun) if each.name not in ("folder", *later)}
     given |= {name: found.get(name) for name in later}
+    for name in ("model", "data", "options"):
+        if not isinstance(given[name], dict):
+            raise TypeError(f"{name!r} is not an object")
+    if given["exact_match"] is not None:
+        given["exact_match"] = float(given["exact_match"])
     given["losses"] = tuple((int(step), float(loss)) for step, loss in found["losses"])
     given["evaluations"] = tuple((int(step), float(a), float(s)) for step, a, s in found["evaluations"])
     return TrainingRun(**given, folder=folder)

@@ -20,10 +20,9 @@ from tm2tfr.base.errors import CompileError, EngineError, TrainingError, visible
 from tm2tfr.contract.options import RaspOptions
 from tm2tfr.contract.source import Truth
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.training.examples import TASK
 from tm2tfr.lab.training.record import REGIMES, TrainingRun
+from tm2tfr.lab.training.task import recorded_spec
 from tm2tfr.runs.choose import truth_of
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.arithmetic import binary_adder
@@ -82,19 +81,6 @@ class CircuitTargets:
         return tuple(self.circuit.numbers)[:-1]
 
 
-def spec_of(run: TrainingRun) -> DatasetSpec:
-    """Return the spec that a run's data were made from.
-
-    Raises:
-        TrainingError: if the run does not say.
-        SpecError: if it cannot be read any more, since a file that it names is not there.
-    """
-    text = run.data.get("spec")
-    if not text:
-        raise TrainingError("the record of this run does not say what its data were made from: train on a data set's spec")
-    return read(str(text), file=str(run.data["name"]))
-
-
 def circuit_of(run: TrainingRun) -> Circuit | None:
     """Return the circuit whose gates a run has learned; None if it has learned something else.
 
@@ -106,7 +92,7 @@ def circuit_of(run: TrainingRun) -> Circuit | None:
         if data["regime"] == "weak" or data["intermediates"] != "gates":
             raise TrainingError(f"{data['name']}: {_NO_STEPS}: compare a run with the regime strong or medium")
         return binary_adder(bits=data["bits"], order=data["order"])
-    circuits = spec_of(run).netlists()
+    circuits = recorded_spec(run).netlists()
     if not circuits:
         return None
     if data["form"] == REGIMES["weak"]:
@@ -253,7 +239,7 @@ def other_targets(run: TrainingRun, sequences: SoughtSequences, most: int, word:
         TrainingError: if the compiled weights have another sequence of tokens, or the model cannot be fed the input.
         InputError: if the input is not one of the program.
     """
-    spec, data = spec_of(run), run.data
+    spec, data = recorded_spec(run), run.data
     if spec.vocabulary is not None:
         what = "machines in prompts are compared with nothing yet"
         raise TrainingError(f"{data['name']}: {what}: compare a run on one machine, a circuit, a program or a formula")

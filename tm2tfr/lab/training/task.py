@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
-from tm2tfr.base.errors import TrainingError, did_you_mean, first_line, listing, visible
+from tm2tfr.base.errors import Tm2tfrError, TrainingError, did_you_mean, first_line, listing, visible
+from tm2tfr.base.text.source import decoded
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.datasets.make import spec_of
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error
 from tm2tfr.lab.training.examples import TASK, Examples, Intermediates, TokenExample, adder_examples, examples_of
-from tm2tfr.lab.training.record import REGIMES, Regime, TrainingRun, one_of
+from tm2tfr.lab.training.record import REGIMES, SPEC_FILE, Regime, TrainingRun, one_of
 from tm2tfr.sources.circuit.arithmetic import Order
 
 TRAIN, TEST = "train", "test"
@@ -99,6 +101,8 @@ class LearningTask:
             for name, data in done.files.items():
                 found[name.split("/")[0]] += _lines(data.decode())
         told = {"spec": spec.text, "kind": spec.noun, "labels": labels, "form": forms[0]}
+        if isinstance(self.spec, str | Path) and Path(self.spec).is_file():
+            told[SPEC_FILE] = str(self.spec)
         return self._of_rows(spec.name, found, told)
 
     def _of_folder(self, folder: Path) -> Examples:
@@ -213,20 +217,53 @@ def task_of(run: TrainingRun) -> LearningTask:
         TrainingError: if its record does not say.
     """
     try:
-        return _task_of(run.data)
+        return _task_of(run)
     except KeyError as error:
         what = f"its record does not say how its examples are made again ({error} is missing)"
         raise TrainingError(f"{run.data.get('name', 'run')}: {what}: train it again") from error
 
 
-def _task_of(data: PlainData) -> LearningTask:
+def _task_of(run: TrainingRun) -> LearningTask:
+    data = run.data
     if data.get("task") == TASK:
         return LearningTask(spec=TASK, **{name: data[name] for name in ("regime", *_SUMS)})
     names, folder = data["programs"], data.get("folder")
     program = names[0] if isinstance(names, list) and len(names) == 1 else None
-    spec: DatasetSpec | Path
-    spec = read(str(data.get("spec", "")), file=str(data["name"])) if folder is None else Path(folder)
+    spec = recorded_spec(run) if folder is None else Path(folder)
     if data["labels"]:
         return LearningTask(spec=spec, label=data["form"], program=program)
     regime = next(regime for regime, form in REGIMES.items() if form == data["form"])
     return LearningTask(spec=spec, regime=regime, program=program)
+
+
+def recorded_spec(run: TrainingRun) -> DatasetSpec:
+    """Return the spec that a run's data were made from.
+
+    Raises:
+        TrainingError: if the run does not say.
+        SpecError: if it cannot be read any more, since a file that it names is not there.
+    """
+    text = run.data.get("spec")
+    if not text:
+        raise TrainingError("the record of this run does not say what its data were made from: train on a data set's spec")
+    return read(str(text), file=str(run.data["name"]), folder=_beside_spec(run, str(text)))
+
+
+def _beside_spec(run: TrainingRun, text: str) -> Path | None:
+    """Return the folder in which the files that a run's spec names are looked for; None: the current one.
+
+    The spec is looked for where it was, from the current folder and then from each folder above the run: a run is
+    compared from anywhere, also after both have moved together.
+    """
+    file = run.data.get(SPEC_FILE)
+    if file is None:
+        return None
+    itself = json.dumps(file) in text  # the file of a program stands for a spec that names it
+    for root in (Path(), *(() if run.folder is None else run.folder.absolute().parents)):
+        path = root / file
+        if itself and path.is_file():
+            return root
+        with suppress(OSError, Tm2tfrError):
+            if decoded(path.read_bytes(), file=file).text == text:
+                return path.parent
+    return None
