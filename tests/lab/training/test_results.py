@@ -111,15 +111,15 @@ def test_the_commands_of_table_2_print_it(
 
 
 def test_the_best_runs_are_on_the_page_and_in_the_figures(tmp_path: Path) -> None:
-    """As they would be with the records of another grid, of 1,000 examples and 24 bits."""
+    """As they would be with the records of another grid, of 1,000 examples and 48 bits."""
     made = results()
     copy_records(tmp_path)
     run = made.records("table-1/16-bits")[0]
-    other = {**run, "data": {**run["data"], "regime": "strong", "bits": 24, "examples": 1000}, "exact_match": 0.75}
+    other = {**run, "data": {**run["data"], "regime": "strong", "bits": 48, "examples": 1000}, "exact_match": 0.75}
     (tmp_path / "table-1" / "new.jsonl").write_text(json.dumps(other) + "\n", encoding="utf-8")
     made.HERE, made.FIGURE, made.FIGURES_3_AND_4 = tmp_path, tmp_path / "noise.svg", tmp_path / "figures-3-4.svg"
     table = made.tables()["best"]
-    assert "n = 24 |" in table
+    assert "n = 48 |" in table
     assert "**0.7500** (mean 0.7500, 1 run) |" in table
     assert "![Figures 3 and 4](figures-3-4.svg)" in table
     assert made.varied(made.of_table_1())
