@@ -1,4 +1,4 @@
-"""How far the logits at the last position move if one symbol before it is another one, by the length of the words."""
+"""How far the logits at the last position move when one earlier symbol changes, by the length of the words."""
 
 from __future__ import annotations
 

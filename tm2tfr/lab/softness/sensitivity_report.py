@@ -39,12 +39,12 @@ def _lines(found: Sensitivity) -> Iterable[str]:
     yield f"{visible(found.name)}{what}: {found.attention}; dense, {found.dtype}"
     whose = "of the next token" if found.output is None else f"of {visible(found.output)}"
     if found.word is None:
-        yield f"how far the logits {whose} at the last position move if one symbol before it is another one"
+        yield f"how far the logits {whose} at the last position move when one earlier symbol changes"
         yield from aligned([_TITLES, *map(_cells, found.rows)], set(range(len(_TITLES))))
         if not all(row.every for row in found.rows):
-            yield "of random words and places the largest is at least as shown"
+            yield "random words and positions are sampled, so the largest change may be larger"
     else:
-        yield f"how far the logits {whose} at the last position move if this symbol is another one"
+        yield f"how far the logits {whose} at the last position move when this symbol changes"
         cells = [
             [str(s.place), visible(s.symbol), visible(s.by) if s.largest else "-", number(s.largest), number(s.bound)]
             for s in found.symbols
@@ -57,7 +57,7 @@ def _lines(found: Sensitivity) -> Iterable[str]:
         [[f"  {each.assumption}", "yes" if each.broken is None else f"no: {each.broken}"] for each in found.premises]
     )
     yield ""
-    yield f"the most of its weight that the last position can give to another one, n = {found.rows[-1].n}, by the matrices"
+    yield f"bound on the attention weight from the last position to any other, n = {found.rows[-1].n}, from the matrices"
     cells = [[f"  layer {s.layer}", visible(s.head), s.weighting, number(s.most)] for s in found.shares]
     yield from aligned(cells, {3}) if cells else ["  no heads"]
     if not found.holds:
