@@ -160,7 +160,7 @@ def test_a_soft_table(tmp_path: Path) -> None:
         ("trace", "the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs."),
         ("trace", "The input: a word, or a JSON list of tokens; for a circuit: bits, numbers such as 0x3A+7, or text."),
         ("sweep", "Compare decoders with the reference on every program and every input of a spec"),
-        ("soften", "auto|local|theorem-26|τ"),
+        ("soften", "per-position"),
     ],
 )
 def test_the_help_speaks_of_all_that_goes_in(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -254,9 +254,9 @@ def soften(
     temperature: Annotated[
         str | None,
         option(
-            "Where errors are measured (default: a quarter of the largest that is right), or that of the weights written, "
-            "as in tm2tfr compile.",
-            metavar="auto|local|theorem-26|τ",
+            "Where errors are measured: local, theorem-26 or a number (default: a quarter of the largest that is right). "
+            "Or that of the weights written: any of these, as in tm2tfr compile.",
+            metavar="auto | local | per-position | none | paper | theorem-26 | τ",
         ),
     ] = None,
     everything: Annotated[bool, option("Show every position, however many there are.", "--all")] = False,
