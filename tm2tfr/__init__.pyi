@@ -30,7 +30,7 @@ from .base.errors import SpecError, SpecWarning, Tm2tfrError
 from .lab.interventions.settings import From
 from .runs.comparison import Trace
 from .runs.plan import CheckReport, Plan, RunOptions, Soft
-from .runs.predictions import Sampling
+from .runs.sampling import Sampling
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule

@@ -19,7 +19,7 @@ from tm2tfr.sources.turing.formats import morphett, native, registry
 from tm2tfr.sources.turing.spec import Example, Machine, MachineError
 
 WRITE = {"trace", "check", "table", "explore", "graph", "certify", "soften", "compile", "export", "convert", "dataset"}
-WRITE |= {"plot", "prompt", "explain"}
+WRITE |= {"plot", "prompt", "explain", "sensitivity"}
 WRITE |= {"labels", "train", "intervene", "disguise"}
 
 

@@ -71,7 +71,7 @@ ROOMS = {
 CONTRACTS = {**dict.fromkeys(("model", "evaluation", "modelled", "labelling", "wired"), "model"), "keywords": "options"}
 """The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
-COMPARISON = {"rows", "comparison", "cause", "told", "passes", "predictions", "side_by_side"}
+COMPARISON = {"rows", "comparison", "cause", "told", "passes", "predictions", "sampling", "side_by_side"}
 """The modules of `runs` that compare any decoder with any reference, and so know no construction; proofs use them."""
 
 DOORS = {"from_yaml", "from_automata", "to_automata", "load"}

@@ -171,8 +171,8 @@ def rows() -> dict[int, str]:
     return {int(number): row for number, row in re.findall(r"^\| (\d+) \|(.*)$", read(REPAIRS), re.MULTILINE)}
 
 
-def test_the_misprints_are_numbered_from_1_to_19() -> None:
-    assert list(rows()) == list(range(1, 20))
+def test_the_misprints_are_numbered_from_1_to_20() -> None:
+    assert list(rows()) == list(range(1, 21))
 
 
 def test_every_repair_that_the_code_mentions_is_a_row() -> None:

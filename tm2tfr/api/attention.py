@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
-    from tm2tfr.runs.predictions import Sampling
+    from tm2tfr.runs.sampling import Sampling
     from tm2tfr.tables.next_tokens import NextTokens
     from tm2tfr.tables.scores import AttentionMap, ScoresAt
     from tm2tfr.transformer.weights import Decoder
@@ -146,7 +146,7 @@ def next_tokens(
         CompileError, InputError: see `tm2tfr.check`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.runs.predictions import Sampling
+    from tm2tfr.runs.sampling import Sampling
     from tm2tfr.tables.next_tokens import MOST_STEPS
     from tm2tfr.tables.next_tokens import next_tokens as distributions
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tm2tfr.engines import Engine
     from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.plan import Watcher
-    from tm2tfr.runs.predictions import Sampling
+    from tm2tfr.runs.sampling import Sampling
     from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
 
 LISTED_STEPS = 1_000

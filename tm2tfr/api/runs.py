@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tm2tfr.contract.keywords import CompileOptions
     from tm2tfr.engines import Engine
     from tm2tfr.runs.comparison import Progress, Trace
-    from tm2tfr.runs.predictions import Sampling
     from tm2tfr.runs.rows import Activation
+    from tm2tfr.runs.sampling import Sampling
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.transformer.weights import Decoder

@@ -20,7 +20,7 @@ from tm2tfr.base.errors import UsageError, did_you_mean
 from tm2tfr.cli.parameters import escaped
 from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.plan import EVERY, MAX_STEPS, RunOptions, Soft
-from tm2tfr.runs.predictions import Sampling
+from tm2tfr.runs.sampling import Sampling
 
 MOST = 10**18
 """No run is as long as this; a larger count is a typing error."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tm2tfr.base.errors import CompileError, ShapeError, a_or_an
+from tm2tfr.base.text.shown import probability
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
@@ -126,14 +127,6 @@ def shown(value: Any, *, signed: bool = False) -> str:
     if value is None:
         return BOTTOM
     return f"+{value}" if signed and value > 0 else str(value)
-
-
-def probability(value: float | None) -> str:
-    """Return a probability to three digits: ``0.153``, ``1.99e-06``, and ``1-3e-05`` for one that is nearly 1."""
-    if value is None:
-        return BOTTOM
-    text = f"{value:.3g}"
-    return text if text != "1" or value == 1 else f"1-{1 - value:.1g}"
 
 
 # ── a run as the reference has it ───────────────────────────────────────────────────────────────────────────

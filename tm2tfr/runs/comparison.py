@@ -13,8 +13,9 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY, AnyRow, Column, Truth
 from tm2tfr.engines.decode import Engine, observable
 from tm2tfr.runs.cause import find_cause
-from tm2tfr.runs.predictions import Likelihood, Predictions, Sampling
+from tm2tfr.runs.predictions import Likelihood, Predictions
 from tm2tfr.runs.rows import as_computed, columns_of, is_turing, row_type, rows
+from tm2tfr.runs.sampling import Sampling
 from tm2tfr.runs.side_by_side import Pairs
 from tm2tfr.runs.told import Cause, ending_cause, unembedding_cause
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING, described

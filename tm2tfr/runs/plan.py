@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import EngineError, InputError, OutputError, UsageError, counted
-from tm2tfr.runs.predictions import Sampling
+from tm2tfr.runs.sampling import Sampling
 
 if TYPE_CHECKING:
     from tm2tfr.contract.shown import PlainData

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import exp, inf
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from tm2tfr.base.errors import EngineError, listing
 from tm2tfr.contract.source import AnyRow, Column
 from tm2tfr.engines.decode import Engine, Step, prompted
 from tm2tfr.engines.sampling import Draw, log_probabilities, sampler
+from tm2tfr.runs.sampling import Sampling
 from tm2tfr.transformer.claims import sections
 from tm2tfr.transformer.weights import Decoder
 
@@ -21,31 +21,6 @@ MOST_FORCED = 1_024
 """The reference's tokens are fed to the weights to get their probability if they are at most this many."""
 OTHER = "other"
 """The heading of the most probable token that is not the one answered."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How the output layer of a run is read: as probabilities, softmax(logits / temperature), and whether tokens are drawn.
-
-    Args:
-        seed: draw each token with its probability, with this seed; None: take the token with the largest logit.
-        temperature: that of the output layer, not of attention: 1 is Eq. 8.3, and smaller ones sharpen it.
-
-    Raises:
-        EngineError: for a seed that is no whole number from 0 on, or a temperature that is no positive number.
-    """
-
-    seed: int | None = None
-    temperature: float = 1.0
-
-    def __post_init__(self) -> None:
-        whole = isinstance(self.seed, int) and not isinstance(self.seed, bool)
-        if self.seed is not None and (not whole or self.seed < 0):
-            raise EngineError(f"the seed cannot be {self.seed!r}: use a whole number from 0 on, or None to draw nothing")
-        number = isinstance(self.temperature, int | float) and not isinstance(self.temperature, bool)
-        if not number or not 0 < self.temperature < inf:
-            what = f"the temperature of the output layer must be a positive number, not {self.temperature!r}"
-            raise EngineError(f"{what}: use 1 for Eq. 8.3, or for example 0.1")
 
 
 class Likelihood(NamedTuple):

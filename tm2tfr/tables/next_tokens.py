@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import EngineError, OutputError, counted, required, visible
-from tm2tfr.base.text.shown import aligned
-from tm2tfr.contract.source import probability
+from tm2tfr.base.text.shown import aligned, probability
 from tm2tfr.engines.decode import Engine, Step, generate, prompted
 from tm2tfr.engines.sampling import log_probabilities, sampler
-from tm2tfr.runs.predictions import Sampling
+from tm2tfr.runs.sampling import Sampling
 from tm2tfr.tables.scores import FEW, LOOKED_AT, MOST_INCHES, OTHERS, named, plain, saved
 from tm2tfr.transformer.weights import Decoder
 

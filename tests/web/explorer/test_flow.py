@@ -172,8 +172,8 @@ def test_layers_play(opened: Open) -> None:
         (2, ["flip", "reverse"], 0),
     ]:
         browser.follow(page, f"#i=0&layer={layer}")
+        page.wait_for_function("n => document.querySelectorAll('.sop.unknown').length === n", arg=unknown)
         assert page.locator(".sop.fresh").evaluate_all("sops => sops.map(sop => sop.title)") == fresh
-        assert page.locator(".sop.unknown").count() == unknown
     assert page.locator(".sop-title").inner_text() == "reverse"
 
 

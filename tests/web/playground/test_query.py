@@ -42,7 +42,8 @@ def test_a_query_is_what_json_says() -> None:
         (
             {"source": "", "options": {"max_step": 1}},
             "unknown option 'max_step' (did you mean 'max_steps'?): use max_steps, left_boundary, variant, basis, "
-            "sop, alphabet, max_length, mask, max_values, max_units, unbounded, define, compare, answers, steep, by",
+            "epsilon_star, sop, alphabet, max_length, mask, max_values, max_units, unbounded, define, compare, answers, "
+            "steep, by",
         ),
         (
             {"source": "", "options": {"steep": 1}},

@@ -100,3 +100,11 @@ class WrittenSource:
 
     text: str | bytes
     notes: tuple[str, ...] = ()
+
+
+def probability(value: float | None) -> str:
+    """Return a probability to three digits: ``0.153``, ``1.99e-06``, ``1-3e-05`` for one that is nearly 1; ⊥ for none."""
+    if value is None:
+        return "⊥"
+    text = f"{value:.3g}"
+    return text if text != "1" or value == 1 else f"1-{1 - value:.1g}"

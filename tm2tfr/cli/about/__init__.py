@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tm2tfr.base.choices import TURING
 from tm2tfr.base.errors import counted, shortened, spaced, visible
-from tm2tfr.contract.source import probability
+from tm2tfr.base.text.shown import probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -68,13 +68,15 @@ def production(
         with _blamed(folder):
             begun = resume and exists and any(folder.iterdir())
         refuse_used(folder, resume=begun)
-        records = manifest.resumed(folder, noun, head) if begun else []
+        records, damaged = manifest.resumed(folder, noun, head) if begun else ([], [])
         kept = {record.number for record in records}
         missing = [job for job in jobs if job.number not in kept]
         crew = stack.enter_context(pool(workers, scheduler, len(missing)))  # before anything is written: it may fail
         prepare(folder, folders)
         if not exists:
             stack.enter_context(_locked(folder))
+        for name in (name for record in damaged for name in record.files):  # or their makers would go on with them
+            (folder / name).unlink(missing_ok=True)
         for name, text in (texts or {}).items():
             write_text(folder / name, text)
         manifest.begin(folder, head, records)

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -103,8 +104,8 @@ def _line(value: PlainData) -> str:
 
 
 # ── resuming
-def resumed(folder: Path, noun: str, head: PlainData) -> list[Record]:
-    """Return the shards of a folder whose files all exist and have the right digests.
+def resumed(folder: Path, noun: str, head: PlainData) -> tuple[list[Record], list[Record]]:
+    """Return the shards of a folder whose files all exist and have the right digests, and the others that it records.
 
     Args:
         noun: what is made, for messages: "a data set".
@@ -125,7 +126,8 @@ def resumed(folder: Path, noun: str, head: PlainData) -> list[Record]:
             what = _DIFFERENT.get(key, f"a different {key.replace('_', ' ')}")
             made = f"this folder has {noun} made with {what}{_change(then, now)}"
             raise DatasetError(f"{folder}: {made}: choose another folder")
-    return [record for record in records if all(_intact(folder / name, file) for name, file in record.files.items())]
+    intact = [all(_intact(folder / name, file) for name, file in record.files.items()) for record in records]
+    return list(compress(records, intact)), [record for record, whole in zip(records, intact, strict=True) if not whole]
 
 
 def _read(folder: Path) -> tuple[PlainData, list[Record]]:
