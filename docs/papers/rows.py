@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from markdown.extensions.toc import slugify
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.pages import Page
 
@@ -89,8 +90,6 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
 
 def counts() -> str:
     """Return the number of rows of each paper in each state, as a table."""
-    from markdown.extensions.toc import slugify  # noqa: PLC0415  (rows are tested without mkdocs too)
-
     found = {f"[{paper}](#{slugify(paper, '-')})": [row.state for row in rows(name)] for name, paper in PAPERS.items()}
     found["**all**"] = [state for states in found.values() for state in states]
     lines = [f"| | {' | '.join(STATES)} | rows |", f"|---|{'---:|' * (len(STATES) + 1)}"]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("mkdocs", reason="mkdocs is not installed: pip install 'tm2tfr[docs]'")
+
 from docs.papers.rows import HERE, PAGE, PAPERS, STATES, Row, counts, label, rows
 from tests.readme import ROOT, completed
 from tm2tfr.cli import app
