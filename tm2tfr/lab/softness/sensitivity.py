@@ -188,18 +188,7 @@ def of_lengths(
         places = fed.changed if every else _some(fed.changed)
         apart = np.concatenate([_moved(dense, fed, words, place, every=every, seed=seed) for place in places])
         bound, shares = _bound(decoder, fed, places)
-        rows.append(
-            AtLength(
-                n=n,
-                positions=len(fed.tokens),
-                words=len(words),
-                every=every,
-                changes=len(apart),
-                mean=float(apart.mean()),
-                largest=float(apart.max()),
-                bound=float(bound.max()),
-            )
-        )
+        rows.append(_at_length(fed, apart, bound, words=len(words), every=every))
     return tuple(rows), shares
 
 
@@ -224,17 +213,23 @@ def of_word(
         )
         for k, place in enumerate(places)
     )
-    row = AtLength(
-        n=len(own),
+    return _at_length(fed, apart, bound, words=1, every=False), symbols, shares
+
+
+def _at_length(
+    fed: FedWords, apart: NDArray[np.float64], bound: NDArray[np.float64], *, words: int, every: bool
+) -> AtLength:
+    """Return the measurements at a length: `apart` has how far logits move in each pair of words."""
+    return AtLength(
+        n=len(fed.places),
         positions=len(fed.tokens),
-        words=1,
-        every=False,
+        words=words,
+        every=every,
         changes=apart.size,
         mean=float(apart.mean()),
         largest=float(apart.max()),
         bound=float(bound.max()),
     )
-    return row, symbols, shares
 
 
 def _some(places: Ints) -> Ints:
