@@ -93,7 +93,9 @@ export class Controls {
     );
     store.subscribe((now) => this.draw(now));
     addEventListener("keydown", (event) => this.key(event), { signal });
-    if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
+    // the event's own address: until it comes, the timer of what was drawn before may have written another
+    const follow = (event: HashChangeEvent) => store.set({ ...fromAddress(new URL(event.newURL).hash), playing: false });
+    if (settings.address) addEventListener("hashchange", follow, { signal });
     signal.addEventListener("abort", () => clearTimeout(this.timer));
   }
 
@@ -175,8 +177,8 @@ export function leavesFocus(root: HTMLElement, signal?: AbortSignal): void {
 }
 
 /** What the address says: `#i=6&layer=4`. */
-export function fromAddress(): Partial<Showing> {
-  const said = new URLSearchParams(location.hash.slice(1));
+export function fromAddress(hash = location.hash): Partial<Showing> {
+  const said = new URLSearchParams(hash.slice(1));
   const found: Partial<Showing> = {};
   const [i, layer] = [said.get("i"), said.get("layer")];
   if (i !== null && /^\d+$/.test(i)) found.i = Number(i);

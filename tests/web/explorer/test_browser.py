@@ -158,6 +158,12 @@ def test_the_address_keeps_the_position(opened: Open, chapter: Explorer) -> None
     assert (position(page), address(page)) == (2, "#i=2")
 
 
+def test_a_new_address_is_followed_though_the_old_one_is_written_before_the_page_is_told(opened: Open, chapter: Explorer) -> None:
+    page = opened(chapter, "#i=4")
+    page.evaluate("location.hash = '#i=6'; history.replaceState(null, '', '#i=4')")
+    page.wait_for_selector(".rows .row.now[data-row='6']", timeout=5_000)
+
+
 @pytest.mark.parametrize("text", ["#i=999", "#i=-3&layer=99", "#i=x", "#%%%"])
 def test_an_address_that_makes_no_sense_is_mended(opened: Open, chapter: Explorer, text: str) -> None:
     page = opened(chapter, text)

@@ -3823,7 +3823,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       );
       store.subscribe((now) => this.draw(now));
       addEventListener("keydown", (event) => this.key(event), { signal });
-      if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
+      const follow = (event) => store.set({ ...fromAddress(new URL(event.newURL).hash), playing: false });
+      if (settings.address) addEventListener("hashchange", follow, { signal });
       signal.addEventListener("abort", () => clearTimeout(this.timer));
     }
     store;
@@ -3906,8 +3907,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     };
     root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
   }
-  function fromAddress() {
-    const said = new URLSearchParams(location.hash.slice(1));
+  function fromAddress(hash = location.hash) {
+    const said = new URLSearchParams(hash.slice(1));
     const found = {};
     const [i, layer] = [said.get("i"), said.get("layer")];
     if (i !== null && /^\d+$/.test(i)) found.i = Number(i);

@@ -27156,7 +27156,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       );
       store.subscribe((now) => this.draw(now));
       addEventListener("keydown", (event) => this.key(event), { signal });
-      if (settings.address) addEventListener("hashchange", () => store.set({ ...fromAddress(), playing: false }), { signal });
+      const follow = (event) => store.set({ ...fromAddress(new URL(event.newURL).hash), playing: false });
+      if (settings.address) addEventListener("hashchange", follow, { signal });
       signal.addEventListener("abort", () => clearTimeout(this.timer));
     }
     store;
@@ -27239,8 +27240,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     };
     root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
   }
-  function fromAddress() {
-    const said2 = new URLSearchParams(location.hash.slice(1));
+  function fromAddress(hash = location.hash) {
+    const said2 = new URLSearchParams(hash.slice(1));
     const found = {};
     const [i2, layer2] = [said2.get("i"), said2.get("layer")];
     if (i2 !== null && /^\d+$/.test(i2)) found.i = Number(i2);
