@@ -158,7 +158,7 @@ def test_the_address_keeps_the_position(opened: Open, chapter: Explorer) -> None
     assert (position(page), address(page)) == (2, "#i=2")
 
 
-def test_a_new_address_is_followed_though_the_old_one_is_written_before_the_page_is_told(opened: Open, chapter: Explorer) -> None:
+def test_an_address_is_followed_though_the_one_before_is_written_in_between(opened: Open, chapter: Explorer) -> None:
     page = opened(chapter, "#i=4")
     page.evaluate("location.hash = '#i=6'; history.replaceState(null, '', '#i=4')")
     page.wait_for_selector(".rows .row.now[data-row='6']", timeout=5_000)
