@@ -123,7 +123,10 @@ def minutes(runs: Sequence[Record]) -> str:
     """Return the processor time of runs, in words."""
     spent = sum(run["cpu_seconds"] for run in runs) / 60
     times = f"{spent:.0f} {'minute' if round(spent) == 1 else 'minutes'}"
-    return f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}, {times} of processor time in all"
+    unseen = sorted({run["data"]["test"] for run in runs})
+    sizes = f"{unseen[0]:,}" if len(unseen) == 1 else f"{unseen[0]:,} to {unseen[-1]:,}"
+    number = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
+    return f"{number}, {times} of processor time in all; each on {sizes} unseen inputs"
 
 
 def by_noise(runs: Sequence[Record]) -> str:

@@ -31,6 +31,7 @@ def run(bits: int = 8, regime: str = "weak", share: float | None = 0.5, **told: 
         every_token=share,
         steps=1,
         ended=INTERRUPTED if share is None else "all steps",
+        base_rate=told.get("base_rate"),
         folder=told.get("folder"),
     )
 
@@ -44,7 +45,9 @@ def written(folder: Path, *runs: TrainingRun) -> Path:
 
 
 def test_the_maximum_stands_beside_the_mean_and_the_number() -> None:
-    found = TrainedRuns((run(16, "strong", 0.25), run(8), run(8, share=1.0, folder=Path("b")), run(16, "weak", 0), run(8)))
+    found = TrainedRuns(
+        (run(16, "strong", 0.25), run(8), run(8, share=1.0, folder=Path("b"), base_rate=0.125), run(16, "weak", 0), run(8))
+    )
     assert [(each.data, each.regime, each.runs, each.maximum) for each in found.best] == [
         (8, "weak", 3, 1.0),
         (16, "weak", 1, 0),
@@ -52,15 +55,15 @@ def test_the_maximum_stands_beside_the_mean_and_the_number() -> None:
     ]
     assert found.best[0].mean == pytest.approx(2 / 3)
     assert found.table().split("\n") == [
-        " n  regime  runs  maximum    mean  best run",
-        " 8  weak       3   1.0000  0.6667  b",
-        "16  weak       1   0.0000  0.0000  -",
-        "16  strong     1   0.2500  0.2500  -",
+        " n  regime  runs  maximum    mean  base rate  best run",
+        " 8  weak       3   1.0000  0.6667     0.1250  b",
+        "16  weak       1   0.0000  0.0000          -  -",
+        "16  strong     1   0.2500  0.2500          -  -",
     ]
     other = replace(run(), data={"name": "palindromes", "form": "answer"})
     assert TrainedRuns((other, run())).table().split("\n")[1:] == [
-        "8            weak       1   0.5000  0.5000  -",
-        "palindromes  answer     1   0.5000  0.5000  -",
+        "8            weak       1   0.5000  0.5000          -  -",
+        "palindromes  answer     1   0.5000  0.5000          -  -",
     ]
 
 

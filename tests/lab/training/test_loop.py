@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,6 +75,40 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(tmp_path: Path, at: tuple
     assert sorted(each.name for each in folder.iterdir()) == ["run.json", "weights.safetensors"]
     assert load_run(folder).same() == whole.same()
     assert small(folder, resume=True).same() == whole.same(), "a finished run is returned"
+
+
+def test_a_run_says_where_it_was_made_and_where_it_went_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = small(tmp_path, stop=after(3))
+    (here,) = part.made_on
+    assert {"platform", "processor"} <= set(here) <= {"platform", "processor", "commit"}
+    monkeypatch.setattr("tm2tfr.lab.training.made_on.processor", lambda: "an abacus")
+    assert small(tmp_path, stop=after(3), resume=True).made_on == (here, {**here, "processor": "an abacus"})
+    monkeypatch.undo()
+    assert small(tmp_path, resume=True).made_on == load_run(tmp_path).made_on == (here, {**here, "processor": "an abacus"})
+
+
+def test_the_commit_of_a_checkout_is_told_with_what_differs_from_it(tmp_path: Path) -> None:
+    from tm2tfr.lab.training.made_on import commit
+
+    if shutil.which("git") is None:
+        pytest.skip("Git is not installed: install git")
+
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        subprocess.run(("git", "-C", str(tmp_path), *who, *arguments), check=True, capture_output=True)
+
+    assert commit(tmp_path) is None
+    (tmp_path / "a").write_text("1")
+    git("init")
+    git("add", "a")
+    git("commit", "-m", "a")
+    commit.cache_clear()
+    head = commit(tmp_path)
+    assert head is not None
+    assert re.fullmatch("[0-9a-f]{40}", head)
+    (tmp_path / "a").write_text("2")
+    commit.cache_clear()
+    assert commit(tmp_path) == f"{head} with changes"
 
 
 def test_a_run_is_not_lost_and_not_mixed_with_another(tmp_path: Path) -> None:

@@ -81,6 +81,30 @@ def test_what_transformers_loads_by_itself(tmp_path: Path) -> None:
     assert "Given a sequence of at most 8 tokens" in card
 
 
+@pytest.mark.parametrize(("to", "name"), [("bert", "reverse"), ("gpt2", "running-parity")])
+def test_padding_on_the_left_wants_positions_that_go_with_it(to: str, name: str, tmp_path: Path) -> None:
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    folder = str(export_to(to, subject(name, max_length=8), tmp_path / "x", verify=False).folder)
+    assert "position_ids=(attention_mask.cumsum(-1) - 1).clamp(0)" in (Path(folder) / "README.md").read_text(
+        encoding="utf-8"
+    )
+    model = AutoModelForTokenClassification.from_pretrained(folder)
+    word, longer = {"reverse": ("abc", "acbacb"), "running-parity": ("110", "101101")}[name]
+
+    def labels(side: str, *, told: bool = False) -> list[int]:
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side=side)
+        batch = tokenizer([word, longer], return_tensors="pt", padding=True)
+        mask = batch["attention_mask"]
+        positions = {"position_ids": (mask.cumsum(-1) - 1).clamp(0)} if told else {}
+        with torch.inference_mode():
+            logits = model(**batch, **positions).logits
+        return logits[0][mask[0] == 1].argmax(-1).tolist()
+
+    assert labels("left", told=True) == labels("right")
+    assert labels("left") != labels("right")
+
+
 def test_all_outputs_with_labels_are_answered_side_by_side_and_a_pipeline_reads_the_first(tmp_path: Path) -> None:
     from transformers import pipeline
 

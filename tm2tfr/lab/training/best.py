@@ -36,6 +36,8 @@ class BestOfRuns:
         data: n, of the paper's sums; otherwise the name of the data.
         regime: the regime; of data that has none, what is learned: the form, or a label.
         maximum, mean: of the exact match on unseen inputs.
+        base_rate: the largest exact match of the runs that one answer to every input has, see `TrainingRun`; None if no
+            record says it.
         best: the first run that has the maximum.
     """
 
@@ -44,19 +46,21 @@ class BestOfRuns:
     runs: int
     maximum: float
     mean: float
+    base_rate: float | None
     best: TrainingRun
 
     @classmethod
     def of(cls, data: int | str, regime: str, runs: Sequence[TrainingRun]) -> BestOfRuns:
         """Return the best of some runs, of which there is one at least."""
         shares = [_share(run) for run in runs]
-        return cls(data, regime, len(runs), max(shares), float(np.mean(shares)), runs[int(np.argmax(shares))])
+        base = max((run.base_rate for run in runs if run.base_rate is not None), default=None)
+        return cls(data, regime, len(runs), max(shares), float(np.mean(shares)), base, runs[int(np.argmax(shares))])
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         folder = self.best.folder
         kept = {"data": self.data, "regime": self.regime, "runs": self.runs, "maximum": self.maximum, "mean": self.mean}
-        return {**kept, "best": None if folder is None else folder.name}
+        return {**kept, "base_rate": self.base_rate, "best": None if folder is None else folder.name}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +91,13 @@ class TrainedRuns:
         """Return a line for each task: the maximum, the mean and the number of runs, and the best one's folder."""
         found = self.best
         rows = [["n" if all(isinstance(each.data, int) for each in found) else "data", "regime"]]
-        rows[0] += ["runs", "maximum", "mean", "best run"]
+        rows[0] += ["runs", "maximum", "mean", "base rate", "best run"]
         for each in found:
             numbers = [f"{each.runs:,}", f"{each.maximum:.4f}", f"{each.mean:.4f}"]
+            numbers.append("-" if each.base_rate is None else f"{each.base_rate:.4f}")
             where = "-" if each.best.folder is None else visible(each.best.folder.name)
             rows.append([visible(str(each.data)), visible(each.regime), *numbers, where])
-        lines = aligned(rows, {2, 3, 4} | ({0} if rows[0][0] == "n" else set()))
+        lines = aligned(rows, {2, 3, 4, 5} | ({0} if rows[0][0] == "n" else set()))
         return "\n".join([*lines, *([f"left out: {counted(self.unfinished, 'unfinished run')}"] * bool(self.unfinished))])
 
 

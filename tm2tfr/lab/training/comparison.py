@@ -90,7 +90,7 @@ class AttentionComparison:
     """A model's attention beside that of compiled weights.
 
     Args:
-        name: what it has learned; `exact_match`: how well.
+        name: what it has learned; `exact_match`: how well; `base_rate`: the exact match of one answer to every input.
         variant: the compiled weights; of other sources than circuits ``default``.
         inputs: the number of unseen inputs that the attention is averaged over.
         heads: all heads of the model, the one with the largest mass on the operands first.
@@ -108,12 +108,14 @@ class AttentionComparison:
     learned: tuple[AttentionMap, ...] = ()
     drawn: str | None = None
     word: str | None = None
+    base_rate: float | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return all numbers as plain data."""
         return {
             "name": self.name,
             "exact_match": self.exact_match,
+            "base_rate": self.base_rate,
             "variant": self.variant,
             "inputs": self.inputs,
             "input": self.word,
@@ -179,6 +181,7 @@ def compared_attention(
     return AttentionComparison(
         name=str(run.data["name"]),
         exact_match=run.exact_match,
+        base_rate=run.base_rate,
         variant=right.variant,
         inputs=len(fed),
         heads=heads,
@@ -235,6 +238,7 @@ def _per_input(
     return AttentionComparison(
         name=str(run.data["name"]),
         exact_match=run.exact_match,
+        base_rate=run.base_rate,
         variant="default",
         inputs=len(runs),
         heads=heads,
@@ -311,6 +315,7 @@ def comparison_report(found: AttentionComparison) -> str:
     """Return the numbers as lines: a table by kind for the head that is nearest, and a line for each other one."""
     best, *others = found.heads
     match = "" if found.exact_match is None else f", exact match {found.exact_match:.4f}"
+    match += "" if found.base_rate is None else f" (one answer to every input: {found.base_rate:.4f})"
     lines = [f"{visible(found.name)}{match}", *_about(found, best), ""]
     rows = [_TITLES, *(_cells(masses) for masses in best.kinds), _cells(best.overall)]
     lines += [*aligned(rows, set(range(1, len(_TITLES)))), ""]

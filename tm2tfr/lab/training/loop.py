@@ -22,6 +22,7 @@ from tm2tfr.lab.line.folder import prepare
 from tm2tfr.lab.line.pool import versions
 from tm2tfr.lab.training.checkpoint import Checkpoint, read_checkpoint, read_weights, write_checkpoint, write_weights
 from tm2tfr.lab.training.examples import Examples, Sequences
+from tm2tfr.lab.training.made_on import made_on
 from tm2tfr.lab.training.model import exact_matches
 from tm2tfr.lab.training.record import (
     ALL_STEPS,
@@ -92,7 +93,10 @@ def train_model(
             read_weights(there, model)
             _end_checkpoint(there)
             return there
-        return _carried_out(run if there is None else _resumed(there, state), state, examples, progress, stop)
+        if there is not None:
+            elsewhere = tuple(place for place in run.made_on if place not in there.made_on)
+            run = replace(_resumed(there, state), made_on=there.made_on + elsewhere)
+        return _carried_out(run, state, examples, progress, stop)
 
 
 @dataclass
@@ -290,6 +294,7 @@ def _begun(
         steps=0,
         ended=INTERRUPTED,
         base_rate=examples.base_rate,
+        made_on=(made_on(_device(options)),),
         folder=folder,
     )
 

@@ -1,7 +1,7 @@
 """The options of a training run, and its record: one JSON, ``run.json``, beside the weights.
 
-Times apart, it is a function of the model at the start, the examples, the options and the versions in it, on one kind of
-machine.
+Times and the place apart, it is a function of the model at the start, the examples, the options and the versions in it, on
+one kind of machine.
 """
 
 from __future__ import annotations
@@ -235,6 +235,8 @@ class TrainingRun:
         data: what it was trained on, with its digest; see `tm2tfr.lab.training.examples.Examples`.
         options: see `tm2tfr.lab.training.record.TrainingOptions`.
         versions: of the software.
+        made_on: the platform, processor and commit, see `tm2tfr.lab.training.made_on`; several where an interrupted run
+            went on elsewhere, and none in a record that does not say it.
         parameters, trained: the numbers of all parameters and of those that are trained.
         losses: pairs of a step and the mean loss of the steps up to it, since the pair before.
         evaluations: of a step, the shares of the unseen examples whose answer is right, and of which every scored token is.
@@ -267,6 +269,7 @@ class TrainingRun:
     cpu_seconds: float = 0.0
     base_rate: float | None = None
     token_accuracy: float | None = None
+    made_on: tuple[Mapping[str, str], ...] = ()
     folder: Path | None = None
 
     @property
@@ -298,8 +301,9 @@ class TrainingRun:
             write_text(self.folder / RUN, self.json())
 
     def same(self) -> dict[str, object]:
-        """Return what is the same whenever the run is repeated: all but the times."""
-        return {key: value for key, value in json.loads(self.json()).items() if key not in ("seconds", "cpu_seconds")}
+        """Return what is the same whenever the run is repeated: all but the times, and where it was made."""
+        other = ("seconds", "cpu_seconds", "made_on")
+        return {key: value for key, value in json.loads(self.json()).items() if key not in other}
 
 
 def run_of(found: PlainData, folder: Path | None) -> TrainingRun:
@@ -308,7 +312,7 @@ def run_of(found: PlainData, folder: Path | None) -> TrainingRun:
     Raises:
         KeyError, TypeError, ValueError: for anything else.
     """
-    later = ("base_rate", "token_accuracy")  # records of earlier versions do not have them
+    later = ("base_rate", "token_accuracy", "made_on")  # records of earlier versions do not have them
     given = {each.name: found[each.name] for each in fields(TrainingRun) if each.name not in ("folder", *later)}
     given |= {name: found.get(name) for name in later}
     for name in ("model", "data", "options"):
@@ -316,6 +320,7 @@ def run_of(found: PlainData, folder: Path | None) -> TrainingRun:
             raise TypeError(f"{name!r} is not an object")
     if given["exact_match"] is not None:
         given["exact_match"] = float(given["exact_match"])
+    given["made_on"] = tuple({str(key): str(value) for key, value in each.items()} for each in given["made_on"] or ())
     given["losses"] = tuple((int(step), float(loss)) for step, loss in found["losses"])
     given["evaluations"] = tuple((int(step), float(a), float(s)) for step, a, s in found["evaluations"])
     return TrainingRun(**given, folder=folder)
