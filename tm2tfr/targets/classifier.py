@@ -247,8 +247,8 @@ def model_card(made: Classifier, right: ExportReference, stock: Stock) -> str:
 {given_and_labelled(decoder, made.outputs)}
 
 {seen}.{left} Sequences of several lengths make a batch with `[PAD]` to the right of the \
-shorter ones, as the tokenizer pads, if the attention mask goes with them. With `[PAD]` to the left every token has another \
-position and the labels are wrong, unless `position_ids=(attention_mask.cumsum(-1) - 1).clamp(0)` goes with them as well.
+shorter ones, as the tokenizer pads, if the attention mask goes with them. With `[PAD]` to the left tokens have other \
+positions and the labels are wrong, unless `position_ids=(attention_mask.cumsum(-1) - 1).clamp(0)` goes with them as well.
 
 ```python
 from transformers import AutoModelForTokenClassification, AutoTokenizer

@@ -42,7 +42,7 @@ def processor() -> str:
 
 @cache
 def commit(root: Path) -> str | None:
-    """Return the commit of a checkout, with `CHANGED` behind it where files differ; None for other folders, or without Git."""
+    """Return the commit of a checkout, `CHANGED` behind it if files differ; None for another folder, or without Git."""
     if not (root / ".git").exists():
         return None
     try:
