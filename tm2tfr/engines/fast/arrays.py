@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -153,11 +154,28 @@ class Laid(NamedTuple):
 def rows(table: Iterable[Sequence[tuple[int, float]]]) -> Rows:
     """Return a list of rows as arrays."""
     table = list(table)
-    flat = [entry for row in table for entry in row]
-    start = np.zeros(len(table) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in table], out=start[1:])
-    numbers, weights = ([e[0] for e in flat], [e[1] for e in flat])
+    start = np.array([0, *accumulate(map(len, table))], dtype=np.int64)
+    numbers, weights = zip(*chain.from_iterable(table), strict=True) if start[-1] else ((), ())
     return Rows(start, np.array(numbers, dtype=np.int64), np.array(weights, dtype=np.float64))
+
+
+def joined(tables: Sequence[Rows], offsets: Sequence[int] | None = None) -> Rows:
+    """Return the rows of all tables, in order; offsets: what is added to the numbers in each table."""
+    if len(tables) == 1 and not (offsets and offsets[0]):
+        return tables[0]
+    ends = [0, *accumulate(len(table.number) for table in tables)]
+    starts = [table.start[1:] + end if end else table.start[1:] for table, end in zip(tables, ends, strict=False)]
+    numbers = [table.number for table in tables]
+    if offsets is not None:
+        numbers = [number + more if more else number for number, more in zip(numbers, offsets, strict=True)]
+    return Rows(
+        np.concatenate([_NOTHING.start, *starts]),
+        np.concatenate([_NOTHING.number, *numbers]),
+        np.concatenate([_NOTHING.weight, *(table.weight for table in tables)]),
+    )
+
+
+_NOTHING = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 def by_column(matrix: Matrix) -> Rows:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import isfinite, nan
 from typing import NamedTuple
 
@@ -55,43 +55,47 @@ def plan(
     start = beginning if decoder.layout.width <= WIDEST else beginning.__wrapped__
     begin = start(Same(decoder.token_embedding), Same(decoder.position_embedding), before)
     tables = _Tables(decoder, known, first, begin)
-    tail, changed = _tail(decoder, known, first, tables)
+    tail, written = _tail(decoder, known, first, tables)
     is_early = all(f.kind == "grouped" for f in kinds[first - 1]) and reach(decoder).everything if first else False
-    written = {*changed, *(_changed(decoder.layers[first - 1]) if is_early else ())}
-    slices = [range(a, b) for a, b in labels]
-    in_memo = [any(c in written for c in s) for s in slices]
+    if is_early:
+        written = written.copy()
+        written[_changed(decoder.layers[first - 1])] = True
+    in_memo = [bool(written[a:b].any()) for a, b in labels]
     entry = known.layers[first].before if first < len(known.layers) else known.after
-    key = set(tail.key.tolist())
-    for s, memo in zip(slices, in_memo, strict=True):
-        key |= {c for c in s if memo and entry[c] > TOKEN}
-    key |= {c for c in numbers if c in written and entry[c] > TOKEN}
+    read = np.zeros(len(entry), dtype=np.bool_)
+    for (a, b), memo in zip(labels, in_memo, strict=True):
+        read[a:b] |= memo
+    read[[c for c in numbers if written[c]]] = True
+    read &= entry > TOKEN
+    read[tail.key] = True
+    key = np.flatnonzero(read)
     heads, early = collect(decoder, known, kinds, tables.before), NEVER
     if is_early:
         pools = heads.pool[heads.layer[first - 1] :]
-        early = _early(decoder.layers[first - 1], key, known.layers[first - 1].before, first - 1, pools)
+        early = _early(decoder.layers[first - 1], key.tolist(), known.layers[first - 1].before, first - 1, pools)
     return arrays.Laid(
         features=features,
         table=arrays.rows(()) if decoder.position_table is None else arrays.by_column(decoder.position_table),
         heads=heads,
         body=_body(decoder, known, first, tables, begin),
-        tail=tail._replace(key=arrays.ints(sorted(key))),
+        tail=tail._replace(key=key),
         early=early,
         probes=arrays.Probes(
             arrays.ints(a for a, _ in labels),
             arrays.ints(b for _, b in labels),
             arrays.ints(in_memo),
             arrays.ints(numbers),
-            arrays.ints(c in written for c in numbers),
+            arrays.ints(written[c] for c in numbers),
         ),
     )
 
 
-def _changed(layer: Layer) -> set[int]:
+def _changed(layer: Layer) -> list[int]:
     """Return the directions that a layer writes."""
     found = {r for head in layer.heads for r in head.output.rows.tolist()}
     if layer.feed_forward is not None:
         found |= {r for r, _ in _written(layer.feed_forward)}
-    return found
+    return sorted(found)
 
 
 def _early(layer: Layer, key: Collection[int], before: Classes, number: int, pools: Ints) -> arrays.Early:
@@ -227,62 +231,68 @@ def _lists(table: arrays.Rows) -> list[arrays.Entries]:
 
 def _body(decoder: Decoder, known: Sources, first: int, tables: _Tables, begin: Beginning) -> arrays.Body:
     """Return the embedding, and for each layer before the tail its moving rows with the units that they need."""
-    units: list[_Unit] = []
-    seeds: list[Floats] = []
-    seed: list[int] = []
-    out: list[tuple[int, float, arrays.Entries]] = []
-    layer_units, layer_rows = [0], [0]
-    moved = _moved if decoder.layout.width <= WIDEST else _moved.__wrapped__
+    make, layers = _moved if decoder.layout.width <= WIDEST else _moved.__wrapped__, list[_Moved]()
+    seed, seeds = list[int](), list[Floats]()
     for n, layer in enumerate(decoder.layers[:first]):
         after = known.layers[n + 1].before if n + 1 < len(known.layers) else known.after
-        some, written = moved(Same(layer), Same(known.layers[n]), after.tobytes())
-        for unit in some:
-            seed.append(len(seeds) if unit.of_token else -1)
-            if unit.of_token:
-                seeds.append(arrays.token_values(tables.before[n], unit.of_token))
-        out += [(r, offset, [(u + len(units), w) for u, w in row]) for r, offset, row in written]
-        units += some
-        layer_units.append(len(units))
-        layer_rows.append(len(out))
+        layers.append(make(Same(layer), Same(known.layers[n]), after.tobytes()))
+        for of_token in layers[-1].of_token:
+            seed.append(len(seeds) if of_token else -1)
+            if of_token:
+                seeds.append(arrays.token_values(tables.before[n], of_token))
+    units = [0, *accumulate(len(layer.bias) for layer in layers)]
+    nothing = np.zeros(0)
     return arrays.Body(
         token=begin.token,
         place_row=begin.place_row,
         place=begin.place,
-        layer_units=arrays.ints(layer_units),
-        bias=np.array([unit.bias for unit in units], dtype=np.float64),
+        layer_units=arrays.ints(units),
+        bias=np.concatenate([nothing, *(layer.bias for layer in layers)]),
         seed=arrays.ints(seed),
         seeds=np.array(seeds, dtype=np.float64).reshape(len(seeds), len(decoder.vocabulary)).T.copy(),
-        unit=arrays.rows(unit.rest for unit in units),
-        layer_rows=arrays.ints(layer_rows),
-        row=arrays.ints(r for r, _, _ in out),
-        row_bias=np.array([b for _, b, _ in out], dtype=np.float64),
-        row_units=arrays.rows(row for _, _, row in out),
+        unit=arrays.joined([layer.rest for layer in layers]),
+        layer_rows=arrays.ints([0, *accumulate(len(layer.row) for layer in layers)]),
+        row=np.concatenate([arrays.ints(()), *(layer.row for layer in layers)]),
+        row_bias=np.concatenate([nothing, *(layer.row_bias for layer in layers)]),
+        row_units=arrays.joined([layer.row_units for layer in layers], units[:-1]),
         assigned=arrays.rows(change for layer_changes in tables.assigned for change in layer_changes),
     )
 
 
-class _Unit(NamedTuple):
-    """A unit that a moving row needs: a long beginning of its row that the token determines, the rest, and its bias."""
+class _Moved(NamedTuple):
+    """The rows of a layer that move, and the units that they need.
 
-    of_token: arrays.Entries
-    rest: arrays.Entries
-    bias: float
+    Args:
+        of_token, rest, bias: of each unit a long beginning of its row that the token determines, the rest, and its bias.
+        row, row_bias, row_units: the directions, their biases, and (number of the unit, weight) of each.
+    """
+
+    of_token: list[arrays.Entries]
+    rest: arrays.Rows
+    bias: Floats
+    row: Ints
+    row_bias: Floats
+    row_units: arrays.Rows
 
 
 @lru_cache(maxsize=KEPT)
-def _moved(
-    layer: Same[Layer], around: Same[LayerSources], after: bytes
-) -> tuple[list[_Unit], list[tuple[int, float, arrays.Entries]]]:
-    """Return a layer's units that moving rows need, and these: (direction, bias, (number of the unit, weight))."""
-    if (part := layer.part.feed_forward) is None:
-        return [], []
-    moving = [(r, row) for r, row in _written(part) if after[r] > TOKEN]
+def _moved(layer: Same[Layer], around: Same[LayerSources], after: bytes) -> _Moved:
+    """Return the moving rows of a layer; after: (width,) the classes after it."""
+    part = layer.part.feed_forward
+    moving = [] if part is None else [(r, row) for r, row in _written(part) if after[r] > TOKEN]
     number = {unit: k for k, unit in enumerate(sorted({u for _, row in moving for u, _ in row}))}
-    reads = rows_of(part.input)
-    bias = {row: value for row, _, value in part.input_bias.entries()}
-    offset = {row: value for row, _, value in part.output_bias.entries()}
-    units = [_Unit(*_prefix(reads[unit], around.part.between), bias.get(unit, 0.0)) for unit in number]
-    return units, [(r, offset.get(r, 0.0), [(number[u], w) for u, w in row]) for r, row in moving]
+    reads = [] if part is None else rows_of(part.input)
+    bias = {} if part is None else {row: value for row, _, value in part.input_bias.entries()}
+    offset = {} if part is None else {row: value for row, _, value in part.output_bias.entries()}
+    cut = [_prefix(reads[unit], around.part.between) for unit in number]
+    return _Moved(
+        of_token=[of_token for of_token, _ in cut],
+        rest=arrays.rows(rest for _, rest in cut),
+        bias=np.array([bias.get(unit, 0.0) for unit in number], dtype=np.float64),
+        row=arrays.ints(r for r, _ in moving),
+        row_bias=np.array([offset.get(r, 0.0) for r, _ in moving], dtype=np.float64),
+        row_units=arrays.rows([(number[u], w) for u, w in row] for _, row in moving),
+    )
 
 
 def _written(layer: FeedForward) -> list[tuple[int, arrays.Entries]]:
@@ -298,48 +308,73 @@ def _prefix(row: arrays.Entries, classes: Classes) -> tuple[arrays.Entries, arra
     return (row[:length], row[length:]) if length > LONG else ([], row)
 
 
-def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tuple[arrays.Tail, Collection[int]]:
-    """Return the tail, and the directions that it writes."""
-    entry = (known.layers[first].before if first < len(known.layers) else known.after).tobytes()
-    make = _without_tokens if decoder.layout.width <= WIDEST else _without_tokens.__wrapped__
-    unembedding = Same(decoder.unembedding), Same(decoder.unembedding_bias)
-    tail, written = make(tuple(map(Same, decoder.layers[first:])), *unembedding, entry, first)
-    held = ([(c, v) for c, v in sorted(row.items()) if entry[c] <= TOKEN] for row in tables.before[-1])
-    return tail._replace(of_token=arrays.rows(held)), written
-
-
-@lru_cache(maxsize=KEPT)
-def _without_tokens(
-    layers: tuple[Same[Layer], ...], unembedding: Same[Matrix], bias_of_logits: Same[Matrix], entry: bytes, first: int
-) -> tuple[arrays.Tail, Collection[int]]:
-    """Return the tail without what the tokens determine at its beginning; entry: (width,) the classes there."""
-    parts = [part for layer in layers if (part := layer.part.feed_forward) is not None]
-    bias = [part.input_bias.dense()[:, 0] for part in parts]
-    always = [np.flatnonzero(b > 0).tolist() for b in bias]
-    sizes = [0, *np.cumsum([len(b) for b in bias]).tolist()]
-    reads, written = set(unembedding.part.columns.tolist()), set()
-    for part in parts:
-        reads |= set(part.input.columns.tolist())
-        written |= set(part.output.rows.tolist()) | set(part.output_bias.rows.tolist())
-    moving = np.flatnonzero(np.frombuffer(entry, dtype=np.int8) > TOKEN)
+def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tuple[arrays.Tail, NDArray[np.bool_]]:
+    """Return the tail, and which directions it writes: (width,)."""
+    entry = known.layers[first].before if first < len(known.layers) else known.after
+    small = decoder.layout.width <= WIDEST
+    make, answers = (_of_tail, _answers) if small else (_of_tail.__wrapped__, _answers.__wrapped__)
+    parts = [make(Same(part)) for layer in decoder.layers[first:] if (part := layer.feed_forward) is not None]
+    sizes = [0, *accumulate(len(part.bias) for part in parts)]
+    unembedding, logit_bias = answers(Same(decoder.unembedding), Same(decoder.unembedding_bias))
+    moving = entry > TOKEN
+    written, touched = np.zeros(len(entry), dtype=np.bool_), np.zeros(len(entry), dtype=np.bool_)
+    touched[decoder.unembedding.columns] = True
+    for of_layer in parts:
+        written[of_layer.written] = touched[of_layer.read] = True
+    determined = [c <= TOKEN for c in entry.tolist()]
+    held = [[(c, v) for c, v in sorted(row.items()) if determined[c]] for row in tables.before[-1]]
     tail = arrays.Tail(
         first=first,
         layer_units=arrays.ints(sizes),
         width=len(entry),
-        reads=arrays.rows(
-            [(unit + size, w) for unit, w in column]
-            for p, size in zip(parts, sizes, strict=False)
-            for column in _lists(arrays.by_column(p.input))
-        ),
-        bias=np.concatenate([*bias, np.zeros(0)]),
-        always_start=arrays.ints([0, *np.cumsum([len(a) for a in always]).tolist()]),
-        always=arrays.ints(u + size for units, size in zip(always, sizes, strict=False) for u in units),
-        writes=arrays.rows(row for p in parts for row in _lists(arrays.by_column(p.output))),
-        row_bias=arrays.rows([(r, v) for r, _, v in p.output_bias.entries()] for p in parts),
-        unembedding=arrays.by_column(unembedding.part),
-        logit_bias=bias_of_logits.part.dense()[:, 0],
-        moving=arrays.ints(moving),
-        of_token=arrays.rows(()),
-        key=arrays.ints(c for c in moving.tolist() if c in reads or c in written),
+        reads=arrays.joined([part.reads for part in parts], sizes[:-1]),
+        bias=np.concatenate([np.zeros(0), *(part.bias for part in parts)]),
+        always_start=arrays.ints([0, *accumulate(len(part.always) for part in parts)]),
+        always=np.concatenate([arrays.ints(()), *(part.always + size for part, size in zip(parts, sizes, strict=False))]),
+        writes=arrays.joined([part.writes for part in parts]),
+        row_bias=arrays.joined([part.row_bias for part in parts]),
+        unembedding=unembedding,
+        logit_bias=logit_bias,
+        moving=np.flatnonzero(moving),
+        of_token=arrays.rows(held),
+        key=np.flatnonzero(moving & (touched | written)),
     )
-    return tail, frozenset(written)
+    return tail, written
+
+
+class _TailPart(NamedTuple):
+    """A feed-forward part of the tail, by column; its units are numbered from 0.
+
+    Args:
+        read, written: the directions that it reads and writes, perhaps several times.
+    """
+
+    reads: arrays.Rows
+    bias: Floats
+    always: Ints
+    writes: arrays.Rows
+    row_bias: arrays.Rows
+    read: Ints
+    written: Ints
+
+
+@lru_cache(maxsize=KEPT)
+def _of_tail(same: Same[FeedForward]) -> _TailPart:
+    part = same.part
+    bias = part.input_bias.dense()[:, 0]
+    row_bias = part.output_bias
+    return _TailPart(
+        reads=arrays.by_column(part.input),
+        bias=bias,
+        always=np.flatnonzero(bias > 0),
+        writes=arrays.by_column(part.output),
+        row_bias=arrays.Rows(arrays.ints((0, row_bias.nonzero)), row_bias.rows, row_bias.values),
+        read=part.input.columns,
+        written=np.concatenate([part.output.rows, row_bias.rows]),
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def _answers(unembedding: Same[Matrix], bias: Same[Matrix]) -> tuple[arrays.Rows, Floats]:
+    """Return the unembedding by column, and the bias of each logit."""
+    return arrays.by_column(unembedding.part), bias.part.dense()[:, 0]

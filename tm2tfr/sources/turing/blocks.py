@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import EngineError, required
-from tm2tfr.base.native.function import KeptFunction, flat
+from tm2tfr.base.native.function import KeptFunction, address, flat
 from tm2tfr.contract.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
 from tm2tfr.sources.turing.columns import CHECKED, TURING, RightCodes, RightRows, RuleTable
 from tm2tfr.sources.turing.formats import native
@@ -305,7 +305,7 @@ class AnyCall:
         if code is None:
             return self._function.by_numba(arguments)
         held = np.array(words, dtype=np.int64)  # until the call is over
-        return code(held.__array_interface__["data"][0])
+        return code(address(held))
 
 
 @cache
