@@ -284,7 +284,7 @@ def feed_forward(layout: Residual, units: Iterable[Unit]) -> FeedForward:
         input=stacked(layout, [unit.reads for unit in units]),
         input_bias=_column(tuple(unit.bias for unit in units)),
         output=Matrix.from_columns([layout.form(unit.writes) for unit in units], layout.width),
-        output_bias=_zeros(layout.width),
+        output_bias=zero_column(layout.width),
         units=tuple(unit.name for unit in units),
     )
 
@@ -296,7 +296,8 @@ def _column(values: tuple[float, ...]) -> Matrix:
 
 
 @lru_cache(maxsize=256)
-def _zeros(width: int) -> Matrix:
+def zero_column(width: int) -> Matrix:
+    """Return a bias of zeros: (width, 1)."""
     return Matrix.from_entries((width, 1), {})
 
 

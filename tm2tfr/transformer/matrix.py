@@ -32,6 +32,9 @@ def rational(value: float) -> Rational:
     return int(value) if value.is_integer() else Fraction(value)
 
 
+_every = np.logical_and.reduce
+
+
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """A real matrix by its non-zero entries, sorted by row and then column.
@@ -59,17 +62,20 @@ class Matrix:
             raise ShapeError("a sparse matrix needs equally many rows, columns and values, each as a vector")
         n, m = self.shape
         places = rows * m + columns
-        if len(rows) and not (rows.min() >= 0 and rows.max() < n and columns.min() >= 0 and columns.max() < m):
-            at = int(np.flatnonzero((rows < 0) | (rows >= n) | (columns < 0) | (columns >= m))[0])
-            raise ShapeError(f"entry ({rows[at]}, {columns[at]}) lies outside a matrix of shape {self.shape}")
-        if not np.isfinite(values).all():
-            raise ShapeError("a weight is not a finite number: weights must be finite")
-        if not values.all() or not (places[1:] > places[:-1]).all():
-            keep = np.flatnonzero(values)
-            keep = keep[np.argsort(places[keep], kind="stable")]
-            rows, columns, values, places = rows[keep], columns[keep], values[keep], places[keep]
-            if (places[1:] == places[:-1]).any():
-                raise ShapeError("a sparse matrix has two entries in one place")
+        if len(rows):
+            # A negative number is large without its sign: one comparison asks for both ends.
+            inside = (rows.view(np.uint64) < max(n, 0)) & (columns.view(np.uint64) < max(m, 0))
+            if not _every(inside):
+                at = int(np.flatnonzero(~inside)[0])
+                raise ShapeError(f"entry ({rows[at]}, {columns[at]}) lies outside a matrix of shape {self.shape}")
+            if not _every(np.isfinite(values)):
+                raise ShapeError("a weight is not a finite number: weights must be finite")
+            if not _every(values != 0) or not _every(places[1:] > places[:-1]):
+                keep = np.flatnonzero(values)
+                keep = keep[np.argsort(places[keep], kind="stable")]
+                rows, columns, values, places = rows[keep], columns[keep], values[keep], places[keep]
+                if (places[1:] == places[:-1]).any():
+                    raise ShapeError("a sparse matrix has two entries in one place")
         for name, array in (("rows", rows), ("columns", columns), ("values", values)):
             given = array is getattr(self, name) and (array.flags.writeable or array.base is not None)
             own = array.copy() if given else array  # nobody else can write to it
@@ -93,9 +99,10 @@ class Matrix:
     @classmethod
     def from_columns(cls, columns: Sequence[Mapping[int, float]], height: int) -> Matrix:
         """Return the matrix whose columns are these mappings ``row -> value``: (height, len(columns))."""
-        entries = sorted((r, n, value) for n, column in enumerate(columns) for r, value in column.items())
-        ints = np.array([(r, n) for r, n, _ in entries], dtype=np.int64).reshape(-1, 2)
-        return cls((height, len(columns)), ints[:, 0], ints[:, 1], np.array([v for _, _, v in entries], dtype=np.float64))
+        entries = sorted([(r, n, value) for n, column in enumerate(columns) for r, value in column.items()])
+        rows, numbers, values = zip(*entries, strict=True) if entries else ((), (), ())
+        ints = np.array([rows, numbers], dtype=np.int64)
+        return cls((height, len(columns)), ints[0], ints[1], np.array(values, dtype=np.float64))
 
     @classmethod
     def from_dense(cls, array: AnyArray) -> Matrix:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TypeVar
 
 from tm2tfr.base.errors import ShapeError, did_you_mean
@@ -41,10 +42,11 @@ class Subspace:
     groups: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", tuple((value, label) for value, label in self.groups))
-        known = {*(self.labels or ())} if self.groups else set[str]()
-        if stray := next((label for _, label in self.groups if label not in known), None):
-            raise ShapeError(f"subspace {self.name!r} has no label {stray!r}: group its values by labels that it has")
+        if self.groups != ():
+            object.__setattr__(self, "groups", tuple((value, label) for value, label in self.groups))
+            known = {*(self.labels or ())}
+            if stray := next((label for _, label in self.groups if label not in known), None):
+                raise ShapeError(f"subspace {self.name!r} has no label {stray!r}: group its values by labels that it has")
         if self.since is not None:
             object.__setattr__(self, "since", tuple(self.since))
             if not _is_stage(self.since):
@@ -61,7 +63,7 @@ class Subspace:
     @cached_property
     def directions(self) -> tuple[str, ...]:
         """The names of its directions, in order."""
-        return (self.name,) if self.labels is None else tuple(at(self.name, label) for label in self.labels)
+        return (self.name,) if self.labels is None else tuple([at(self.name, label) for label in self.labels])
 
 
 def _is_stage(since: tuple[object, ...]) -> bool:
@@ -98,7 +100,7 @@ class Residual:
     @cached_property
     def directions(self) -> tuple[str, ...]:
         """The names of all directions; the index of a name is its coordinate."""
-        return tuple(d for s in self.subspaces for d in s.directions)
+        return tuple(chain.from_iterable([s.directions for s in self.subspaces]))
 
     @property
     def width(self) -> int:

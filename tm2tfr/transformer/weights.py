@@ -92,9 +92,13 @@ class Decoder:
             feature(name)  # raises for an unknown one
         check_outputs(self.outputs, self.bos, self.stop)
         check_loops(self.loops, len(self.layers))
-        for path, matrix, shape in _shapes(self):
+        width = self.layout.width
+        fitting = {id(layer) for layer in self.layers if layer.__dict__.get(_FITS) == width}
+        for path, matrix, shape in _shapes(self, fitting):
             if matrix.shape != shape:
                 raise ShapeError(f"{path} has shape {matrix.shape}, expected {shape}")
+        for layer in self.layers:
+            layer.__dict__[_FITS] = width
 
     def __getstate__(self) -> dict[str, Any]:
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # nothing that is cached
@@ -214,6 +218,8 @@ class Decoder:
 OUTER = ("token_embedding", "position_embedding", "position_table", "unembedding", "unembedding_bias")
 """The matrices of a decoder itself."""
 _NORMS = ("attention_norm", "feed_forward_norm")
+_FITS = "_fits"
+"""The attribute of a layer with the width of the last stream that its matrices were found to fit: decoders share layers."""
 
 
 def norms(decoder: Decoder) -> Iterator[tuple[str, Norm]]:
@@ -226,8 +232,14 @@ def norms(decoder: Decoder) -> Iterator[tuple[str, Norm]]:
         yield "norm", decoder.norm
 
 
-def _parts(decoder: Decoder) -> Iterator[tuple[str, Decoder | Head | FeedForward | Norm | LayerLoop, str]]:
-    """Yield ``(path, owner, attribute)`` for every matrix: the single list of the weights."""
+def _parts(
+    decoder: Decoder, without: Collection[int] = ()
+) -> Iterator[tuple[str, Decoder | Head | FeedForward | Norm | LayerLoop, str]]:
+    """Yield ``(path, owner, attribute)`` for every matrix: the single list of the weights.
+
+    Args:
+        without: the identities of layers whose heads and feed-forward part are left out.
+    """
     for name in OUTER:
         if getattr(decoder, name) is not None:
             yield name, decoder, name
@@ -235,6 +247,8 @@ def _parts(decoder: Decoder) -> Iterator[tuple[str, Decoder | Head | FeedForward
         yield f"{path}.gain", norm, "gain"
         yield f"{path}.bias", norm, "bias"
     for n, layer in enumerate(decoder.layers, start=1):
+        if id(layer) in without:
+            continue
         for k, head in enumerate(layer.heads):
             for name in ("query", "key", "value", "output"):
                 yield f"layers.{n}.heads.{k}.{name}", head, name
@@ -321,8 +335,8 @@ def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
     return whole
 
 
-def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
-    """Yield each matrix with its required shape."""
+def _shapes(decoder: Decoder, without: Collection[int]) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
+    """Yield each matrix with its required shape, but for those of the layers `without`; see `_parts`."""
     width = decoder.layout.width
     outer = {
         "token_embedding": (width, len(decoder.vocabulary)),
@@ -331,7 +345,7 @@ def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
         "unembedding": (decoder.answers, width),
         "unembedding_bias": (decoder.answers, 1),
     }
-    for path, owner, name in _parts(decoder):
+    for path, owner, name in _parts(decoder, without):
         if isinstance(owner, Head):
             d_k, d_v = owner.query.shape[0], owner.value.shape[0]
             shape = {"query": (d_k, width), "key": (d_k, width), "value": (d_v, width), "output": (width, d_v)}[name]

@@ -138,13 +138,8 @@ class Machine:
     def __post_init__(self) -> None:
         rules = Transitions(cast(Any, self.transitions))
         accept, reject = _names(self.accept), _names(self.reject)
-        in_rules = [a for _, a in rules] + [rule.write for rule in rules.values()]
-        sigma = () if self.input_alphabet is None else _distinct(self.input_alphabet)
-        gamma = _distinct(self.tape_alphabet or [*sigma, *in_rules, self.blank])
-        if self.input_alphabet is None:
-            words = [self.input or "", *(e.input for e in self.examples)]
-            gamma = gamma if self.tape_alphabet else _distinct([*gamma, *"".join(words)])
-            sigma = tuple(a for a in gamma if a != self.blank)
+        words = [self.input or "", *(e.input for e in self.examples)]
+        sigma, gamma = alphabets(rules, self.blank, words, self.input_alphabet, self.tape_alphabet)
         in_rules = [q for q, _ in rules] + [rule.state for rule in rules.values()]
         states = self.states or [self.start, *in_rules, *(accept or ()), *(reject or ())]
         normal: dict[str, object] = {
@@ -296,6 +291,22 @@ class Machine:
         from tm2tfr.sources.turing.drawing import html  # noqa: PLC0415
 
         return html(self)
+
+
+def alphabets(
+    rules: Mapping[tuple[str, str], Rule],
+    blank: str,
+    words: Iterable[str],
+    sigma: Iterable[str] | None,
+    gamma: Iterable[str],
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return Σ and Γ of a machine, of which perhaps neither is stated; words: those that are shown with it."""
+    known, in_rules = _distinct(sigma or ()), [a for _, a in rules] + [rule.write for rule in rules.values()]
+    full = _distinct(gamma or [*known, *in_rules, blank])
+    if sigma is None:
+        full = full if gamma else _distinct([*full, *"".join(words)])
+        known = tuple(a for a in full if a != blank)
+    return known, full
 
 
 def problems(machine: Machine) -> list[Problem]:

@@ -17,7 +17,7 @@ from tm2tfr.sources.turing.compiler.unpack import unpack
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS
-from tm2tfr.transformer.gadgets import stacked
+from tm2tfr.transformer.gadgets import zero_column
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.provenance import stated
 from tm2tfr.transformer.residual import Residual, at
@@ -55,8 +55,8 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
             symbol(stream, machine),
             transition(stream, answers),
         ),
-        unembedding=stacked(stream, [{at("e_y", token): 1.0} for token in tokens]),
-        unembedding_bias=Matrix.from_entries((len(tokens), 1), {}),
+        unembedding=_reading(stream.width, stream["e_y"].start, len(tokens)),
+        unembedding_bias=zero_column(len(tokens)),
         provenance=stated(
             TURING,
             source=native.text_of(machine),
@@ -74,6 +74,12 @@ def _embedding(stream: Residual, directions: Sequence[str]) -> Matrix:
 @lru_cache(maxsize=MOST_KEPT)  # as for layers `without_rules`
 def _ones(width: int, rows: tuple[int, ...]) -> Matrix:
     return Matrix.from_entries((width, len(rows)), {(row, n): 1.0 for n, row in enumerate(rows)})
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _reading(width: int, first: int, answers: int) -> Matrix:
+    """Return the matrix that reads the directions from `first` on, one per row: (answers, width)."""
+    return Matrix.from_entries((answers, width), {(n, first + n): 1.0 for n in range(answers)})
 
 
 def _boundary(machine: Machine, wanted: str | None) -> Boundary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property, lru_cache, wraps
 from typing import Literal, TypeVar, cast
 
 from tm2tfr.sources.turing.spec import Machine, Rule
@@ -104,6 +104,7 @@ HALVES = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
 SHARES = ("1/(i+1)", "m/(i+1)", "h/(i+1)", *HALVES)
 
 
+@lru_cache(maxsize=16 * MOST_KEPT)  # machines of one size differ in e_x and e_y alone
 def _named(name: str, labels: tuple[str, ...] | None = None) -> Subspace:
     """Return a subspace that holds what it is called."""
     return Subspace(name, labels, holds=name, share=name in SHARES)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby, product
+from itertools import chain, groupby, product
 
 from tm2tfr.base.errors import SpecError, listing
 from tm2tfr.base.text.nodes import Map, Node, Scalar, compose, kind
@@ -20,7 +19,7 @@ from tm2tfr.base.text.words import flow_list, paragraph, scalar
 from tm2tfr.sources.turing.formats.document import read_document
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.graph import dead_states, reachable_states, unread_symbols
-from tm2tfr.sources.turing.spec import MOVE_LETTERS, Example, Machine, Rule
+from tm2tfr.sources.turing.spec import MOVE_LETTERS, Example, Machine, Rule, alphabets
 
 # ── a machine -> our YAML. The text is read back as an equal machine, and every YAML reader reads it alike
 _LONGEST_KEY = 1000  # YAML finds the colon of a key only within 1,024 characters
@@ -28,14 +27,8 @@ _LONGEST_KEY = 1000  # YAML finds the colon of a key only within 1,024 character
 
 def write(machine: Machine) -> str:
     """Return `machine` as a document: ``read(write(machine), file=…).machine == machine``."""
-    m = _ordered(machine)
-    return "".join(f"{line}\n" for line in (*_head(m), *_alphabets(m), *_table(m), *_examples(m)))
-
-
-def _ordered(m: Machine) -> Machine:
-    """Return the machine with its rules in the order of its states, in which they are written."""
-    place = {q: i for i, q in enumerate(m.states)}
-    return replace(m, transitions=dict(sorted(m.transitions.items(), key=lambda item: place[item[0][0]])))
+    parts = _head(machine), _alphabets(machine), _table(machine), _examples(machine)
+    return "".join([f"{line}\n" for line in chain.from_iterable(parts)])
 
 
 def _head(m: Machine) -> Iterator[str]:
@@ -55,9 +48,11 @@ def _head(m: Machine) -> Iterator[str]:
 
 def _alphabets(m: Machine) -> Iterator[str]:
     """The alphabets, unless they are the ones that the rules and the words imply."""
+    place = {q: i for i, q in enumerate(m.states)}
+    written = dict(sorted(m.transitions.items(), key=lambda item: place[item[0][0]]))  # in the order of the table
+    words = [m.input or "", *(example.input for example in m.examples)]
     for sigma, gamma in product((None, m.input_alphabet), ((), m.tape_alphabet)):
-        derived = replace(m, input_alphabet=sigma, tape_alphabet=gamma)
-        if (derived.input_alphabet, derived.tape_alphabet) == (m.input_alphabet, m.tape_alphabet):
+        if alphabets(written, m.blank, words, sigma, gamma) == (m.input_alphabet, m.tape_alphabet):
             break
     if sigma is not None:
         yield f"input alphabet: {flow_list(sigma)}"
