@@ -8,10 +8,10 @@ anything: a wrong one makes a wrong token, which the comparison finds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -200,6 +200,60 @@ def fresh_pools(plan: Laid) -> k.Pools:
         early_answer=np.empty(answers, dtype=np.int32),
         early_groups=np.empty((answers, pools, 3), dtype=np.int64),
     )
+
+
+class Arrays(NamedTuple):
+    """The arrays of a session for many runs, and what calls the kernel with them."""
+
+    state: k.State
+    pools: k.Pools
+    control: NDArray[np.int64]
+    call: Caller
+
+
+class Spare:
+    """Arrays of sessions that are over, by the sizes of new ones: sweeps have a session for each of thousands of machines.
+
+    Making arrays, touching their pages, and telling a kernel where they are takes as long as running a few short inputs.
+    """
+
+    most = 32
+
+    def __init__(self) -> None:
+        self._free: dict[Hashable, list[Arrays]] = {}
+
+    def take(self, sizes: Hashable) -> Arrays | None:
+        """Return arrays whose session had these sizes at its beginning, None if there are none."""
+        free = self._free.get(sizes)
+        try:
+            return free.pop() if free else None
+        except IndexError:  # another thread has just taken it
+            return None
+
+    def give(self, sizes: Hashable, arrays: Arrays) -> None:
+        """Take back arrays that no session has any more; those given long ago make room."""
+        if len(self._free) >= self.most:
+            self._free = {}
+        free = self._free.setdefault(sizes, [])
+        if len(free) < 2:
+            free.append(arrays)
+
+
+def sizes_of(plan: Laid, width: int, tokens: int) -> Hashable:
+    """Return what decides the sizes of the arrays at position 0: equal for plans of equal sizes."""
+    heads, tail = plan.heads, plan.tail
+    of_heads = (
+        heads.kind,
+        heads.value,
+        heads.value_kind,
+        heads.value_place,
+        heads.component,
+        heads.hist,
+        heads.slot,
+        heads.pool,
+    )
+    counts = len(plan.body.bias), len(tail.bias), len(tail.key), len(plan.probes.label_start), len(plan.probes.number)
+    return width, tokens, plan.early.layer >= 0, len(plan.early.key), *counts, *(array.tobytes() for array in of_heads)
 
 
 def roomier(positions: int, had: int, row: int) -> int:

@@ -30,6 +30,9 @@ COMING = 4 * SPECIALISE_AFTER
 KEYS = 1_024
 """There is room for the keys from -`KEYS` to `KEYS` at first; fewer than `winners` has places."""
 
+LARGEST_SPARE = 2**20
+"""Arrays of more bytes are not kept for other sessions."""
+
 
 @dataclass(frozen=True)
 class RowsInTurn:
@@ -47,6 +50,9 @@ class RowsInTurn:
     answers: NDArray[np.int32]
     codes: NDArray[np.int32]
     numbers: NDArray[np.float64]
+
+
+_SPARE = fresh.Spare()
 
 
 class ManyRuns(FastSession):
@@ -83,7 +89,7 @@ class ManyRuns(FastSession):
         )
         self._begin(0)
         self._filled(max(rows, 1))
-        control, advance_many, patience = self._control, fresh.advance_many(), 1
+        control, patience = self._control, 1
         while int(runs.at[0]) < number:
             r = int(runs.at[0])
             self._room(min(int(most[r]), max(ROOM, len(self._state.tokens))))
@@ -97,7 +103,7 @@ class ManyRuns(FastSession):
                     patience = 1 if ran > 32 * patience else min(2 * patience, MOST_PATIENCE)
             if status == k.LEFT:
                 limit = min(room, int(control[k.COUNT]) + patience) if hurried else room
-                status = advance_many(self._plan, self._state, self._pools, control, given, runs, *self._rows, limit)
+                status = self._call(self._plan, self._state, self._pools, control, given, runs, *self._rows, limit)
             if status == k.GROW:
                 self._widen(int(control[k.WANTED]))
             elif status in (k.GUARD, k.OVERFLOW):
@@ -110,6 +116,7 @@ class ManyRuns(FastSession):
                     self._room(min(int(most[r]), 2 * len(self._state.tokens)))
             if self._odd:
                 self._alone(given, runs, broken=status == k.OVERFLOW)
+                control = self._control  # there may be new arrays
         self._remember_more()  # for the next call: within one, the memo has as many places as at its beginning
         n = int(control[k.COUNT])
         self._ran += n
@@ -138,12 +145,22 @@ class ManyRuns(FastSession):
         return (*arrays, table, self._plan.heads, places)
 
     def _build(self) -> None:
-        """Make the plan and the arrays anew, with room for the keys near 0, which most runs need: it spares a call.
-
-        The straight-line code knows places in the old arrays.
-        """
+        """Make the plan and the arrays anew. The straight-line code knows places in the old arrays."""
         super()._build()
         self._turns, self._turning, self._sought = None, False, False
+
+    def _fill(self, stop: NDArray[np.bool_]) -> None:
+        """Use the arrays of a session that is over, or make new ones.
+
+        New ones have room for the keys near 0, which most runs need: it spares a call.
+        """
+        self._sizes = fresh.sizes_of(self._plan, self._decoder.layout.width, len(stop))
+        if (spare := _SPARE.take(self._sizes)) is not None:
+            self._state, self._pools, self._control, self._call = spare
+            self.restart()
+            self._control[:], self._state.memo_slot[:], self._state.stop[:] = 0, -1, stop
+            return
+        super()._fill(stop)
         state = self._state
         slots, _, values = state.group_value.shape
         size = 2 * KEYS + 1
@@ -153,6 +170,12 @@ class ManyRuns(FastSession):
             group_token=np.zeros((slots, size), dtype=np.int32),
             group_value=np.zeros((slots, size, values)),
         )
+        self._control, self._call = self._control.copy(), fresh.advance_many()
+
+    def close(self) -> None:
+        """End the session: other sessions may use its arrays."""
+        if not self.refused and sum(array.nbytes for array in (*self._state, *self._pools)) <= LARGEST_SPARE:
+            _SPARE.give(self._sizes, fresh.Arrays(self._state, self._pools, self._control, self._call))
 
     def _remember_more(self) -> None:
         """Make the memo larger once it is full, if it can be; the straight-line code knows places in the old one."""

@@ -301,7 +301,12 @@ class FastSession:
         self._short, self._ready, self._looked, self.hurried = None, False, False, 0
         self._control[:] = 0
         self._scans = bool((self._plan.heads.kind == made.SCAN).any())
-        stop = np.array([token in self._decoder.stop for token in self._decoder.vocabulary], dtype=np.bool_)
+        ends = set(self._decoder.stop)
+        stop = np.array([token in ends for token in self._decoder.vocabulary], dtype=np.bool_)
+        self._fill(stop)
+
+    def _fill(self, stop: NDArray[np.bool_]) -> None:
+        """Make the arrays of the plan; stop: (vocabulary,) whether a token ends the run."""
         self._state = made.fresh(self._plan, self._decoder.layout.width, stop)
         self._pools = made.fresh_pools(self._plan)
 

@@ -96,6 +96,9 @@ class _OneByOne:
         every = np.concatenate([np.zeros(0, dtype=np.int32), *answers])
         return RowsInTurn(offsets, np.array(ends, dtype=np.int64), every, codes, numbers)
 
+    def close(self) -> None:
+        """There is nothing to give back."""
+
 
 @dataclass
 class _Worker:
@@ -168,6 +171,12 @@ class Running:
                     waiting.appendleft((last, submit(part.first + part.runs, last)))
                 yield part
 
+    def close(self) -> None:
+        """End all sessions: others may use their arrays."""
+        for worker in self._idle:
+            worker.session.close()
+        self._idle.clear()
+
     def _noted(self, part: BatchPart) -> BatchPart:
         self._runs, self._rows = self._runs + part.runs, self._rows + int(part.offsets[-1])
         return part
@@ -176,7 +185,7 @@ class Running:
         """Run inputs `first`, … up to `last`, or fewer of them."""
         worker, expected = self._idle.pop() if self._idle else self._new(), None
         if self._reference is not None:
-            expected = self._reference.rows(given.words, first, last, worker.rows)
+            expected = self._reference.rows(given.words, first, last, min(worker.rows, int(limit[first:last].sum())))
             most = np.diff(expected.offsets)
             worker.rows = max(worker.rows, min(int(expected.offsets[-1]), 4 * ROWS))
         else:
@@ -184,7 +193,7 @@ class Running:
         last = first + len(most)
         start = given.start[first : last + 1]
         tokens = given.tokens[start[0] : start[-1]]
-        found = worker.session.run(tokens, start - start[0], most, worker.rows, self._coming)
+        found = worker.session.run(tokens, start - start[0], most, min(worker.rows, int(most.sum())), self._coming)
         fed = partial(fed_tokens, tokens, start - start[0], found.offsets, found.answers)
         part = self._compared(first, fed, found, expected)
         self._idle.append(worker)
@@ -327,6 +336,7 @@ def batches_of(
             decoder=decoder,
             program=program,
         )
+    running.close()
 
 
 class _PartSaid(NamedTuple):

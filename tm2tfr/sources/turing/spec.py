@@ -138,8 +138,9 @@ class Machine:
     def __post_init__(self) -> None:
         rules = Transitions(cast(Any, self.transitions))
         accept, reject = _names(self.accept), _names(self.reject)
-        words = [self.input or "", *(e.input for e in self.examples)]
-        sigma, gamma = alphabets(rules, self.blank, words, self.input_alphabet, self.tape_alphabet)
+        shown = [self.input or "", *(e.input for e in self.examples)]
+        in_rules = [a for _, a in rules] + [rule.write for rule in rules.values()]
+        sigma, gamma = alphabets(in_rules, self.blank, shown, self.input_alphabet, self.tape_alphabet)
         in_rules = [q for q, _ in rules] + [rule.state for rule in rules.values()]
         states = self.states or [self.start, *in_rules, *(accept or ()), *(reject or ())]
         normal: dict[str, object] = {
@@ -294,14 +295,10 @@ class Machine:
 
 
 def alphabets(
-    rules: Mapping[tuple[str, str], Rule],
-    blank: str,
-    words: Iterable[str],
-    sigma: Iterable[str] | None,
-    gamma: Iterable[str],
+    in_rules: list[str], blank: str, words: list[str], sigma: Iterable[str] | None, gamma: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return Σ and Γ of a machine, of which perhaps neither is stated; words: those that are shown with it."""
-    known, in_rules = _distinct(sigma or ()), [a for _, a in rules] + [rule.write for rule in rules.values()]
+    known = _distinct(sigma or ())
     full = _distinct(gamma or [*known, *in_rules, blank])
     if sigma is None:
         full = full if gamma else _distinct([*full, *"".join(words)])

@@ -49,10 +49,11 @@ def _head(m: Machine) -> Iterator[str]:
 def _alphabets(m: Machine) -> Iterator[str]:
     """The alphabets, unless they are the ones that the rules and the words imply."""
     place = {q: i for i, q in enumerate(m.states)}
-    written = dict(sorted(m.transitions.items(), key=lambda item: place[item[0][0]]))  # in the order of the table
+    written = sorted(m.transitions.items(), key=lambda item: place[item[0][0]])  # in the order of the table
+    in_rules = [a for (_, a), _ in written] + [rule.write for _, rule in written]
     words = [m.input or "", *(example.input for example in m.examples)]
     for sigma, gamma in product((None, m.input_alphabet), ((), m.tape_alphabet)):
-        if alphabets(written, m.blank, words, sigma, gamma) == (m.input_alphabet, m.tape_alphabet):
+        if alphabets(in_rules, m.blank, words, sigma, gamma) == (m.input_alphabet, m.tape_alphabet):
             break
     if sigma is not None:
         yield f"input alphabet: {flow_list(sigma)}"
