@@ -106,6 +106,8 @@ def numbers_of(
         return words.cells, words.offsets
     points, start = points_of(words)
     places = np.array([*letters.values(), -1], dtype=np.int32)[numbered(points, tuple(letters))]
+    if size is None and not least and not (places < 0).any():
+        return places, start
     sizes = np.diff(start)
     odd = (sizes < least) | ((sizes != size) & (size is not None))
     odd[np.searchsorted(start, np.flatnonzero(places < 0), side="right") - 1] = True

@@ -7,7 +7,7 @@ this module loads without it. It shares nothing with the compiler.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -229,7 +229,7 @@ def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
     for state in states:
         verdict, ended = truth.entered(state), machine.outcome_of(state) or machine.missing_outcome
         for symbol in symbols:
-            answers += [verdict or Triple(state, symbol, move).token for move in (-1, 0, 1)]
+            answers += [verdict] * 3 if verdict else _triples(state, symbol)
             if state in machine.halting_states or (state, symbol) not in machine.transitions:
                 found = truth.judged(Result(outcome=ended, steps=0, tape="", cells_visited=1, ones=0), state, symbol)
                 stops.append(truth.stopped(state, symbol))
@@ -260,6 +260,12 @@ def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
         starts_halted=truth.first in VERDICTS.values(),
         nominal=truth.nominal,
     )
+
+
+@lru_cache(maxsize=1_024)
+def _triples(state: str, symbol: str) -> tuple[str, ...]:
+    """Return the tokens of the moves -1, 0 and 1."""
+    return tuple(Triple(state, symbol, move).token for move in (-1, 0, 1))
 
 
 def _labels(layout: Residual) -> Mapping[str, tuple[str, ...]]:

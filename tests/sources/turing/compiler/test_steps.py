@@ -251,14 +251,15 @@ MACHINES = ["chapter", "left-edge", "busy-beaver-3", "binary-addition"]
 @pytest.mark.parametrize("name", MACHINES)
 def test_unpack_alone(name: str) -> None:
     """Eq. 8.5, and m/(i+1) for whatever 1/(i+1) is (here 2^-k, a float)."""
-    decoder = compile_machine(load(name))
+    machine = load(name)
+    decoder = compile_machine(machine)
     cases = [{"e_x": token, "1/(i+1)": F(1, 2**k)} for token in decoder.vocabulary for k in range(6)]
     wanted = []
     for case in cases:
         triple = parsed(case["e_x"])
         q, b, m = triple or (None, None, 0)
         wanted.append({"e_q": q, "e_b": b, "m": m, "m/(i+1)": m * case["1/(i+1)"]})
-    got = alone(decoder, unpack(decoder.layout, decoder.vocabulary), cases)
+    got = alone(decoder, unpack(decoder.layout, machine, decoder.vocabulary), cases)
     assert [{k: x[k] for k in ("e_q", "e_b", "m", "m/(i+1)")} for x in got] == wanted
 
 

@@ -48,7 +48,7 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
         token_embedding=_embedding(stream, [at("e_x", token) for token in tokens]),
         position_embedding=_embedding(stream, FEATURES),
         layers=(
-            unpack(stream, tokens),
+            unpack(stream, machine, tokens),
             head_position(stream, machine),
             read_input(stream, machine, boundary),
             read_tape(stream, machine),

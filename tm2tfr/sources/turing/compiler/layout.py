@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from typing import Literal, TypeVar, cast
 
-from tm2tfr.sources.turing.spec import Machine, Rule
+from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, VERDICTS, Triple
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Layer
@@ -74,7 +74,7 @@ def vocabulary(machine: Machine, boundary: Boundary) -> tuple[str, ...]:
 FEATURES = ("1/(i+1)", "1", "i", "i^2")
 
 
-MOST_KEPT = 64
+MOST_KEPT = 256
 """The number of layers of each kind that are kept."""
 _Build = TypeVar("_Build", bound=Callable[..., Layer])
 
@@ -83,17 +83,18 @@ def without_rules(build: _Build) -> _Build:
     """Keep the layers that `build` makes: they follow from the alphabets and the number of tokens, whatever δ is.
 
     A sweep compiles thousands of machines that differ in δ only; engines recognise a layer that they know by its matrices.
+    What else a layer follows from, such as the tokens themselves, is a further argument.
     """
     made: dict[Hashable, Layer] = {}
 
     @wraps(build)
-    def kept(layout: Residual, machine: Machine, *boundary: str) -> Layer:
+    def kept(layout: Residual, machine: Machine, *further: Hashable) -> Layer:
         alphabets = machine.states, machine.input_alphabet, machine.tape_alphabet
-        key = (layout.width, *alphabets, machine.blank, machine.tape, boundary)
+        key = (layout.width, *alphabets, machine.blank, machine.tape, further)
         if key not in made:
             if len(made) >= MOST_KEPT:
                 made.clear()
-            made[key] = build(layout, machine, *boundary)
+            made[key] = build(layout, machine, *further)
         return made[key]
 
     return cast("_Build", kept)
@@ -110,18 +111,29 @@ def _named(name: str, labels: tuple[str, ...] | None = None) -> Subspace:
     return Subspace(name, labels, holds=name, share=name in SHARES)
 
 
-def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Residual:
+def layout(machine: Machine, tokens: tuple[str, ...], boundary: Boundary) -> Residual:
     """Return the residual stream for `machine`; subspaces are in the order of the chapter's vectors.
 
     Beside the chapter's: ``m/(i+1)`` (repair 2), ``[h=0]`` (repair 4), positive and negative parts of head
     positions on a two-way tape (repair 5), ``[h_{j*-1}=h]`` (repair 9), and ``e_y``, the answer.
     """
-    gamma, sigma = machine.tape_alphabet, machine.input_alphabet
-    two_way = machine.tape == "two-way"
+    return _stream(tokens, machine.states, machine.input_alphabet, machine.tape_alphabet, machine.tape, boundary)
+
+
+@lru_cache(maxsize=MOST_KEPT)  # as for layers `without_rules`
+def _stream(
+    tokens: tuple[str, ...],
+    states: tuple[str, ...],
+    sigma: tuple[str, ...] | None,
+    gamma: tuple[str, ...],
+    tape: TapeKind,
+    boundary: Boundary,
+) -> Residual:
+    two_way = tape == "two-way"
     subspaces = (
-        _named("e_x", tuple(tokens)),
+        _named("e_x", tokens),
         *map(_named, FEATURES),
-        _named("e_q", machine.states),
+        _named("e_q", states),
         _named("e_b", gamma),
         _named("m"),
         _named("m/(i+1)"),
@@ -138,6 +150,6 @@ def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Resid
         _named("e_b(j*-1)", gamma),
         _named("[h_{j*-1}=h]"),
         _named("e_a", gamma),
-        _named("e_y", tuple(tokens)),
+        _named("e_y", tokens),
     )
     return Residual(subspaces)

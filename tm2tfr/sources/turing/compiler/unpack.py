@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from tm2tfr.sources.turing.compiler.layout import without_rules
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.transformer.gadgets import Unit, feed_forward, gated, rectified
 from tm2tfr.transformer.residual import Residual, at, total
 from tm2tfr.transformer.weights import Layer
 
 
-def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
+@without_rules
+def unpack(layout: Residual, machine: Machine, tokens: tuple[str, ...]) -> Layer:
     """Return the layer that writes ``e_q``, ``e_b``, ``m`` and ``m/(i+1)``."""
     return Layer(
         name="unpack",
