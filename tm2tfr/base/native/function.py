@@ -264,7 +264,7 @@ def flat(argument: object) -> tuple[tuple[object, ...], list[int]]:
 def _flatten(argument: object, kinds: list[object], found: list[int]) -> None:
     if isinstance(argument, np.ndarray):
         kinds += argument.dtype, argument.ndim, argument.flags.c_contiguous
-        found.append(address(argument))
+        found.append(_word(id(argument) + _FIELDS).value if _FIELDS else address(argument))
         found += argument.shape
     elif isinstance(argument, tuple):
         kinds += type(argument), len(argument)
@@ -277,22 +277,18 @@ def _flatten(argument: object, kinds: list[object], found: list[int]) -> None:
         description(argument)  # which raises
 
 
-def _slow_address(array: NDArray[Any]) -> int:
-    found: int = array.__array_interface__["data"][0]
+def address(array: NDArray[Any]) -> int:
+    """Return where the numbers of an array are in memory."""
+    found: int = _word(id(array) + _FIELDS).value if _FIELDS else array.__array_interface__["data"][0]
     return found
 
 
-def _quick_address(array: NDArray[Any]) -> int:
-    # The first field of an array after those of every object, in numpy's C interface since 1.0. Python's own way makes a
-    # dictionary of all that is known of the array, which takes ten times as long, and a call has 150 arrays.
-    return _Word.from_address(id(array) + object.__basicsize__).value
-
-
-_Word, _PROBE = ctypes.c_ssize_t, np.zeros(3)
-address = _slow_address
-"""Return where the numbers of an array are in memory."""
-if sys.implementation.name == "cpython" and _quick_address(_PROBE) == _slow_address(_PROBE):
-    address = _quick_address
+# The address is the first field of an array after those of every object, in numpy's C interface since 1.0. Python's own
+# way makes a dictionary of all that is known of the array, which takes ten times as long, and a call has 150 arrays.
+_word, _PROBE = ctypes.c_ssize_t.from_address, np.zeros(3)
+_FIELDS = object.__basicsize__ if sys.implementation.name == "cpython" else 0
+if _FIELDS and address(_PROBE) != _PROBE.__array_interface__["data"][0]:
+    _FIELDS = 0
 
 
 def words(argument: object) -> list[int]:

@@ -32,7 +32,9 @@ AnyScalar = TypeVar("AnyScalar", bound=np.generic)
 
 
 def as_one(arrays: Sequence[NDArray[AnyScalar]], dtype: type[AnyScalar]) -> NDArray[AnyScalar]:
-    """Return arrays end to end; where there are none, an empty one of this type."""
+    """Return arrays end to end, a single one as it is; where there are none, an empty one of this type."""
+    if len(arrays) == 1 and arrays[0].flags.c_contiguous:
+        return arrays[0]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
 
 

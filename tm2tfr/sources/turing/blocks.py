@@ -118,19 +118,20 @@ class TuringBlocks:
 
     def results(self, parts: Sequence[RightRows]) -> BatchResults:
         """Return what comes out of the runs."""
-        nothing = RightRows.room(0, 0, 0)
+        parts = parts or [RightRows.room(0, 0, 0).part(0, 0)]
         joined: dict[str, AnyArray] = {
-            name: np.concatenate([getattr(part, name) for part in (nothing, *parts)])
-            for name in ("outcome", "steps", "visited", "ones")
+            name: np.concatenate([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
+            for name in ("outcome", "steps", "visited", "ones", "tape")
         }
-        cells = np.concatenate([part.tape for part in (nothing.part(0, 0), *parts)])
-        ends = np.cumsum(np.concatenate([[0], *(np.diff(part.tape_offsets) for part in parts)]), dtype=np.int64)
+        ends = parts[0].tape_offsets
+        if len(parts) > 1:
+            ends = np.cumsum(np.concatenate([[0], *(np.diff(part.tape_offsets) for part in parts)]), dtype=np.int64)
         return BatchResults(
             outcomes=np.array(OUTCOMES)[joined["outcome"]],
             steps=joined["steps"],
             visited=joined["visited"],
             ones=joined["ones"],
-            tapes=CodedTexts(self.truth.machine.tape_alphabet, ends, cells),
+            tapes=CodedTexts(self.truth.machine.tape_alphabet, ends, joined["tape"]),
             made=_result,
         )
 
