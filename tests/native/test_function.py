@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.test_commands import ROOT
 from tm2tfr.base.native import folder, function
-from tm2tfr.base.native.function import COMPILING, Caller, KeptFunction, description, words
+from tm2tfr.base.native.function import COMPILING, Caller, KeptFunction, address, description, words
 from tm2tfr.base.waiting import noticed
 
 if find_spec("numba") is None:
@@ -163,3 +163,16 @@ def test_several_processes_at_once_and_then_one_without_numba(cache: Path) -> No
     assert len(list(cache.iterdir())) == 1
     alone = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=True)
     assert alone.stdout.split() == [str(WANTED), "0", "False"]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros(3), np.zeros((2, 3))[1:, ::2], np.zeros(0), np.zeros((3, 2), order="F"), np.array([None, 1]), np.array(1)],
+    ids=["plain", "view", "empty", "columns", "objects", "scalar"],
+)
+def test_the_address_of_an_array_is_what_numpy_says(array: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = array.__array_interface__["data"][0]
+    assert address(array) == wanted
+    array.setflags(write=False)
+    monkeypatch.setattr(function, "_FIELDS", 0)  # as in a Python whose arrays begin differently
+    assert address(array) == wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Hashable
 from itertools import product
 from typing import Any
 
@@ -16,6 +17,9 @@ from tests.runs.batches.one_by_one import assert_same, equal
 from tests.runs.test_sabotage import sabotages
 from tests.strategies import machines, tries
 from tm2tfr.base.errors import EngineError
+from tm2tfr.engines.fast import many
+from tm2tfr.engines.fast.fresh import Arrays, Spare
+from tm2tfr.lab.datasets.machines.family import Family
 from tm2tfr.runs.batches import generated
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import Universal
@@ -142,3 +146,25 @@ def test_a_long_tape_and_a_long_run_between_short_ones() -> None:
 def test_nothing_to_run() -> None:
     batch = tm2tfr.check_batch("palindromes", [])
     assert (len(batch), batch.rows, batch.offsets.tolist(), batch.agrees) == (0, 0, [0], False)
+
+
+def test_sessions_take_over_arrays_and_compute_what_new_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    family, words, taken = Family(2, 2), ["", "1", "11", "111"], list[bool]()
+    numbers = [*range(0, family.size, 997), *range(13_000, 13_012)]
+
+    class Watched(Spare):
+        def take(self, sizes: Hashable) -> Arrays | None:
+            taken.append((found := super().take(sizes)) is not None)
+            return found
+
+    def batches() -> list[Any]:
+        return [tm2tfr.check_batch(family.machine(n), words, max_steps=100, workers=1) for n in numbers]
+
+    monkeypatch.setattr(many, "_SPARE", Watched())
+    some = batches()
+    assert 0 < taken.count(False) < taken.count(True)
+    monkeypatch.setattr(many, "LARGEST_SPARE", 0)  # no arrays are kept
+    monkeypatch.setattr(many, "_SPARE", Watched())
+    taken.clear()
+    assert all(equal(one, other) and one.agrees for one, other in zip(some, batches(), strict=True))
+    assert not any(taken)
