@@ -97,6 +97,9 @@ class Residual:
             if twice:
                 raise ShapeError(f"the residual stream has two directions or subspaces called {twice[0]!r}")
 
+    def __hash__(self) -> int:
+        return hash(self.directions)  # equal for equal ones, and quicker than that of all subspaces
+
     @cached_property
     def directions(self) -> tuple[str, ...]:
         """The names of all directions; the index of a name is its coordinate."""

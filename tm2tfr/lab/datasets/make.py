@@ -305,7 +305,7 @@ def card(spec: DatasetSpec, tally: Tally, examples: Mapping[str, Mapping[str, in
 
 
 # ── sweeps
-JOB = 4_000
+JOB = 2_000
 """The most runs in a job: few enough for progress to be shown soon."""
 
 

@@ -201,7 +201,7 @@ def _batch(runs: Runs, words: Sequence[str], how: MachineHow) -> CheckedRuns | N
 
     try:
         batch = batch_of(runs.decoder, runs.program, words, checked=True, max_steps=how.max_steps, workers=1)
-        before = len(runs.fed(words[0])) - len(words[0])
+        before = len(how.fed(runs.program, words[0])) + 1 - len(words[0])  # with BOS
     except Tm2tfrError:  # which `Runs` raises as well
         return None
     right = batch.results
