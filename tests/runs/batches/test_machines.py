@@ -18,7 +18,7 @@ from tests.runs.test_sabotage import sabotages
 from tests.strategies import machines, tries
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.fast import many
-from tm2tfr.engines.fast.fresh import Arrays, Spare
+from tm2tfr.engines.fast.fresh import SessionArrays, Spare
 from tm2tfr.lab.datasets.machines.family import Family
 from tm2tfr.runs.batches import generated
 from tm2tfr.sources.turing.spec import Machine
@@ -153,7 +153,7 @@ def test_sessions_take_over_arrays_and_compute_what_new_ones_do(monkeypatch: pyt
     numbers = [*range(0, family.size, 997), *range(13_000, 13_012)]
 
     class Watched(Spare):
-        def take(self, sizes: Hashable) -> Arrays | None:
+        def take(self, sizes: Hashable) -> SessionArrays | None:
             taken.append((found := super().take(sizes)) is not None)
             return found
 

@@ -102,7 +102,7 @@ NO_SPAN = (2**40, -(2**40))
 
 
 AT_ONCE = 2**30
-"""Arrays of so many bytes are made longer step by step."""
+"""SessionArrays of so many bytes are made longer step by step."""
 
 
 def fresh(plan: Laid, width: int, stop: NDArray[np.bool_]) -> k.State:
@@ -202,7 +202,7 @@ def fresh_pools(plan: Laid) -> k.Pools:
     )
 
 
-class Arrays(NamedTuple):
+class SessionArrays(NamedTuple):
     """The arrays of a session for many runs, and what calls the kernel with them."""
 
     state: k.State
@@ -212,7 +212,7 @@ class Arrays(NamedTuple):
 
 
 class Spare:
-    """Arrays of sessions that are over, by the sizes of new ones: sweeps have a session for each of thousands of machines.
+    """SessionArrays of sessions that are over, by the sizes of new ones: sweeps have a session for each of thousands of machines.
 
     Making arrays, touching their pages, and telling a kernel where they are takes as long as running a few short inputs.
     """
@@ -220,9 +220,9 @@ class Spare:
     most = 32
 
     def __init__(self) -> None:
-        self._free: dict[Hashable, list[Arrays]] = {}
+        self._free: dict[Hashable, list[SessionArrays]] = {}
 
-    def take(self, sizes: Hashable) -> Arrays | None:
+    def take(self, sizes: Hashable) -> SessionArrays | None:
         """Return arrays whose session had these sizes at its beginning, None if there are none."""
         free = self._free.get(sizes)
         try:
@@ -230,7 +230,7 @@ class Spare:
         except IndexError:  # another thread has just taken it
             return None
 
-    def give(self, sizes: Hashable, arrays: Arrays) -> None:
+    def give(self, sizes: Hashable, arrays: SessionArrays) -> None:
         """Take back arrays that no session has any more; those given long ago make room."""
         if len(self._free) >= self.most:
             self._free = {}

@@ -175,7 +175,7 @@ class ManyRuns(FastSession):
     def close(self) -> None:
         """End the session: other sessions may use its arrays."""
         if not self.refused and sum(array.nbytes for array in (*self._state, *self._pools)) <= LARGEST_SPARE:
-            _SPARE.give(self._sizes, fresh.Arrays(self._state, self._pools, self._control, self._call))
+            _SPARE.give(self._sizes, fresh.SessionArrays(self._state, self._pools, self._control, self._call))
 
     def _remember_more(self) -> None:
         """Make the memo larger once it is full, if it can be; the straight-line code knows places in the old one."""
