@@ -102,7 +102,7 @@ NO_SPAN = (2**40, -(2**40))
 
 
 AT_ONCE = 2**30
-"""SessionArrays of so many bytes are made longer step by step."""
+"""Arrays of so many bytes are made longer step by step."""
 
 
 def fresh(plan: Laid, width: int, stop: NDArray[np.bool_]) -> k.State:
@@ -212,7 +212,7 @@ class SessionArrays(NamedTuple):
 
 
 class Spare:
-    """SessionArrays of sessions that are over, by the sizes of new ones: sweeps have a session for each of thousands of machines.
+    """Arrays of sessions that are over, by the sizes of new ones: sweeps have a session for each of thousands of machines.
 
     Making arrays, touching their pages, and telling a kernel where they are takes as long as running a few short inputs.
     """
