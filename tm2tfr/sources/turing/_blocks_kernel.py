@@ -234,7 +234,7 @@ def _unlike(
     for i in range(n):
         u, v = np.uint64(k + i), np.uint64(e + i)
         c, f = np.uint64(width) * u, np.uint64(2) * u
-        x = codes[c + np.uint64(3)] if width > 3 else tokens[u]  # noqa: PLR2004
+        x = codes[c + np.uint64(3)] if width > 3 else tokens[u]
         unlike |= (x != out.x[v]) | (answers[u] != out.y[v]) | (codes[c] != out.q[v])
         unlike |= (codes[c + np.uint64(1)] != out.b[v]) | (codes[c + np.uint64(2)] != out.a[v])
         unlike |= (numbers[f] != out.m[v]) | (numbers[f + np.uint64(1)] != out.h[v])
@@ -280,7 +280,7 @@ def compared(
         both, i, step = min(size, wanted), np.int64(0), np.int64(_AT_ONCE)
         while i < both:
             n, k, e = min(step, both - i), first + i, right + i
-            if width == 3:  # noqa: PLR2004
+            if width == 3:
                 unlike = _unlike(tokens, answers, codes, numbers, 3, out, k, e, n)
             else:
                 unlike = _unlike(tokens, answers, codes, numbers, width, out, k, e, n)
