@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,7 +10,6 @@ from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast.arrays import Rows, Terms3
@@ -110,7 +110,7 @@ def guess_of_maximum(linear: Guess | None, square: Guess | None) -> str | None:
 FED = ("        if i < fed:", "            token = np.int64(given[np.uint64(first + i)])")
 """At the beginning of a position: what is fed is no answer."""
 _BEFORE = f"""def run(s, pools, control, given, runs, answers, codes, numbers, room, tables, heads, places):
-    table, whole = tables.by_token, tables.whole
+    table, whole, given_by = tables.by_token, tables.whole, tables.given
     while True:
         r = runs.at[0]
         first, most = runs.start[r], runs.most[r]
@@ -124,7 +124,9 @@ _AFTER = f"""        if not stopped and i < most:
         runs.at[0] = r + 1
         if r + 1 == len(runs.most):
             return {k.DONE}
-        again(s, pools, control)"""
+        again(s, pools, control)
+        if control[{k.ENTRIES}] == 0:
+            tables.contexts[:] = -1"""
 
 
 def in_turns(lines: Iterable[str]) -> list[str]:
@@ -137,20 +139,27 @@ def in_turns(lines: Iterable[str]) -> list[str]:
 
 
 ZERO, ONE = "0.0", "1.0"
+_NAME = re.compile(r"\b[A-Za-z_]\w*")
+_EVERYWHERE = {"table", "columns", "given_by", "np", "uint64", "max", "min", "abs"}
+"""Names in expressions that do not depend on the position."""
 
 
 class Tables(NamedTuple):
     """What the code reads besides the session's arrays.
 
     Args:
-        by_token, whole: (vocabulary, columns) numbers and integers that a token determines.
-        entries, following: by the tokens attended to, the entry in the memo that was found last, or -1, and its answer.
+        by_token, whole, given: (vocabulary · columns,) numbers and integers that a token determines, and
+            `Heads.value_of_token`, of one dimension: so the code knows how long a row is.
+        contexts, entries, following: by the tokens attended to, these tokens as one number, or -1, the entry in the memo
+            that was found last, and its answer.
     """
 
     by_token: Floats
     whole: Ints
-    entries: NDArray[np.int32]
-    following: NDArray[np.int32]
+    given: Floats
+    contexts: Ints
+    entries: Ints
+    following: Ints
 
 
 class Expressions:
@@ -168,6 +177,7 @@ class Expressions:
         self._whole: dict[bytes, tuple[str, Ints]] = {}
         self._guesses = {"f0": Guess("1", share=True), "f2": Guess("i"), "f3": Guess("i * i")}  # by expression
         self._guessed = 1  # the number of places in `Tables.entries`
+        self._by_tokens = {"t"}  # variables that follow from the tokens attended to
         self._names = 0
 
     def add(self, *lines: str) -> None:
@@ -181,7 +191,13 @@ class Expressions:
         self._names += 1
         self.add(f"{name} = {expression}")
         self.guess(name, self.guess_of(expression))
+        if self.by_tokens(expression):
+            self._by_tokens.add(name)
         return name
+
+    def by_tokens(self, expression: str) -> bool:
+        """Return whether an expression follows from the tokens attended to, without the position."""
+        return set(_NAME.findall(expression)) <= self._by_tokens | _EVERYWHERE
 
     def guess(self, expression: str, guess: Guess | None) -> str:
         """Remember the guess of an expression, and return the expression."""
@@ -208,7 +224,7 @@ class Expressions:
             return as_literal(column[0])
         known = self._columns.get(column.tobytes())
         if known is None:
-            known = (self.let(f"table[t, {len(self._columns)}]"), column)
+            known = (self.let(f"table[t * columns + {place_of(len(self._columns))}]"), column)
             self._columns[column.tobytes()] = known
             if (column == np.rint(column)).all() and abs(column).max() < LARGEST:
                 self.guess(known[0], Guess(self.whole_by_token(column.astype(np.int64))))
@@ -216,18 +232,25 @@ class Expressions:
 
     def whole_by_token(self, column: Ints) -> str:
         """Return the expression of an integer that the token determines."""
-        known = self._whole.setdefault(column.tobytes(), (f"whole[t, {len(self._whole)}]", column))
+        place = f"whole[t * wholes + {place_of(len(self._whole))}]"
+        known = self._whole.setdefault(column.tobytes(), (place, column))
         return known[0]
 
-    def tables(self) -> Tables:
+    def widths(self) -> str:
+        """Return the line of the numbers of columns in the tables."""
+        return f"    columns, wholes = {place_of(len(self._columns))}, {place_of(len(self._whole))}"
+
+    def tables(self, given: Floats) -> Tables:
         """Return what the code reads."""
         columns, whole = ([column for _, column in found.values()] for found in (self._columns, self._whole))
         shape = self._vocabulary
         return Tables(
-            np.array(columns, dtype=np.float64).reshape(len(columns), shape).T.copy(),
-            np.array(whole, dtype=np.int64).reshape(len(whole), shape).T.copy(),
-            np.full(self._guessed, -1, dtype=np.int32),
-            np.zeros(self._guessed, dtype=np.int32),
+            np.array(columns, dtype=np.float64).reshape(len(columns), shape).T.reshape(-1),
+            np.array(whole, dtype=np.int64).reshape(len(whole), shape).T.reshape(-1),
+            given.reshape(-1),
+            np.full(self._guessed, -1, dtype=np.int64),
+            np.zeros(self._guessed, dtype=np.int64),
+            np.zeros(self._guessed, dtype=np.int64),
         )
 
     def total(self, terms: Iterable[tuple[str, float]], start: str = ZERO) -> str:
@@ -262,6 +285,11 @@ class Expressions:
 def entries_of(table: Rows, r: int) -> dict[int, float]:
     cut = slice(int(table.start[r]), int(table.start[r + 1]))
     return dict(zip(table.number[cut].tolist(), table.weight[cut].tolist(), strict=True))
+
+
+def place_of(number: int) -> str:
+    """Return a place in an array as an unsigned literal: one that may be below 0 costs two instructions more."""
+    return f"np.uint64({number})"
 
 
 def as_literal(number: float) -> str:

@@ -150,6 +150,7 @@ class FastSession:
         state, kept = self._state, self._control[[k.ENTRIES, k.HITS]]
         if kept[0] == len(state.memo_token):
             state.memo_slot[:], kept[0] = -1, 0
+            self._guess_anew()
         made.forgotten(self._pools, int(self._control[k.EARLY]))
         self._control[:] = 0
         self._control[[k.ENTRIES, k.HITS]] = kept
@@ -283,7 +284,8 @@ class FastSession:
     def _given_to_short(self, into: Buffers, most: int) -> tuple[object, ...]:
         """Return the arguments of the straight-line code."""
         _, table, places = self._short or (None, None, None)
-        given = (self._state, self._pools, self._control, into.answers, into.codes, into.numbers, most)
+        flat = (into.answers, into.codes.reshape(-1), into.numbers.reshape(-1))
+        given = (self._state, self._pools, self._control, *flat, most)
         return (*given, table, self._plan.heads, places)
 
     def _hurry(self, into: Buffers, most: int) -> tuple[int, int]:
@@ -312,8 +314,12 @@ class FastSession:
             made.forgotten_early(self._pools, int(control[k.EARLY]))
             control[[k.ENTRIES, k.EARLY]] = 0
             self._state = made.with_large_memo(state, self._plan)
-            if self._short:
-                self._short[1].entries[:] = -1
+            self._guess_anew()
+
+    def _guess_anew(self) -> None:
+        """Forget where in the memo the straight-line code has found answers: others may be there now."""
+        if self._short:
+            self._short[1].contexts[:] = -1
 
     def _room(self, positions: int) -> None:
         """Make room for this many positions."""

@@ -34,11 +34,13 @@ NEAR = 10**6
 """Up to here a head finds the one position within 1/4 of the maximum of its scores: see `attention`."""
 MOST_GUESSED = 2**14
 """The number of entries of the memo that are looked for at once, by the tokens attended to."""
+MOST_BITS = 62
+"""The tokens attended to are one number if they need at most so many bits."""
 GOLDEN = 0x9E3779B97F4A7C15
 _POINT = ("f0", "1.0", "f2", "f3")
 """The features at this position, by their codes."""
 _HEAD = """def run(s, pools, control, answers, codes, numbers, limit, tables, heads, places):
-    table, whole = tables.by_token, tables.whole"""
+    table, whole, given_by = tables.by_token, tables.whole, tables.given"""
 _TAIL = f"    return {k.STOPPED} if stopped else {k.DONE}"
 
 
@@ -60,7 +62,9 @@ def written(plan: Laid, *, turns: bool = False) -> tuple[str, expressions.Tables
         return None
     writer = _Writer(plan)
     text = writer.function(turns=turns)
-    return None if len(writer.lines) > MOST_LINES else (text, writer.tables(), _by_position(plan.table))
+    if len(writer.lines) > MOST_LINES:
+        return None
+    return text, writer.tables(plan.heads.value_of_token), _by_position(plan.table)
 
 
 def _by_position(table: Rows) -> Floats:
@@ -116,7 +120,7 @@ class _Writer(expressions.Expressions):
             *(f"    whole{n} = np.int64(np.rint(sum{n} / {times!r}))" for n, times in self._summed.items()),
             *(f"    low{g}, high{g}, zero{g} = s.span[{s}, 0], s.span[{s}, 1], s.span[{s}, 2]" for g, s in spans),
             *(f"    m{g} = np.float64(max(abs(low{g}), abs(high{g})))" for g, _ in spans),
-            "    cells = s.group_position.shape[1]",
+            "    cells = np.uint64(s.group_position.shape[1])",
             *(f"    limit = n if cells > {MOST_CELLS} or abs(zero{g}) > {MOST_CELLS} else limit" for g, _ in spans),
             "    while n < limit:",
             *(expressions.FED if turns else ()),
@@ -129,14 +133,14 @@ class _Writer(expressions.Expressions):
             *(f"        sum{n} = next{n}" for n in sums),
             *(f"        whole{n} = near{n}" for n in self._summed),
             "        i, n = i + 1, n + 1",
-            f"        if s.stop[token]{' and i >= fed' if turns else ''}:",
+            f"        if s.stop[np.uint64(token)]{' and i >= fed' if turns else ''}:",
             "            stopped = True",
             "            break",
             *(f"    s.sums[{n}] = sum{n}" for n in sums),
             f"    control[{k.POSITION}], control[{k.NEXT}], control[{k.COUNT}] = i, token, n",
             f"    control[{k.HITS}] += n - start",
         ]
-        lines = [*before, *self.lines, *after]
+        lines = [self.widths(), *before, *self.lines, *after]
         return "\n".join([*expressions.in_turns(lines), ""] if turns else [_HEAD, *lines, _TAIL, ""])
 
     def _sums(self, n: int) -> bool:
@@ -165,13 +169,13 @@ class _Writer(expressions.Expressions):
             self.leave_if(f"not ({small}{whole} and square{g} == key{g} * key{g})")
             if integer is None:
                 self.add(f"k{g} = np.int64(key{g})")
-            self.add(f"at{g} = k{g} + zero{g}")
-            self.leave_if(f"at{g} < 0 or at{g} >= cells")
+            self.add(f"at{g} = np.uint64(k{g} + zero{g})")  # what is below 0 is above all cells
+            self.leave_if(f"at{g} >= cells")
         if h.kind[g] != MEAN:
             factors = [float(w[g]) if h.kind[g] == PLACE else 1.0 for w in (h.linear_weight, h.square_weight)]
             pair = [self.total_guess(query[c], w) for c, w in zip((linear, square), factors, strict=True)]
             self._maxima[g] = expressions.guess_of_maximum(*pair)
-            finite = "" if self._maxima[g] and h.kind[g] == PLACE else f" and abs(l{g}) < np.inf"  # then v is compared
+            finite = "" if self._maxima[g] else f" and abs(l{g}) < np.inf"  # v is compared with a guess, which is finite
             self.leave_if(f"not (q{g} < {-k.TINY!r}{finite})")
             self.add(f"v{g} = -l{g} / (2.0 * q{g})")
         return query
@@ -197,7 +201,7 @@ class _Writer(expressions.Expressions):
         else:
             self._store_latest(g, rows)
             self._find_latest(g, query)
-            place = f"[{h.slot[g]}, np.uint64(w{g})"
+            place = f"[{h.slot[g]}, w{g}"
             self.add(f"j{g} = s.group_position{place}]")
             stored, token = f"s.group_value{place}, {{}}]", f"s.group_token{place}]"
         if h.kind[g] == LATEST:
@@ -208,10 +212,11 @@ class _Writer(expressions.Expressions):
         if OF_TOKEN in h.value_kind[values.start : values.stop].tolist():
             self.add(f"t{g} = np.uint64({token})")
             self._attended.append(f"t{g}")
+            self._by_tokens.add(f"t{g}")
         means = {}
         for n in values:
             if h.value_kind[n] == OF_TOKEN:
-                means[n] = self.let(f"heads.value_of_token[t{g}, {h.value_place[n]}]")
+                means[n] = self.let(_in_row("given_by", f"t{g}", h.value_of_token.shape[1], int(h.value_place[n])))
             elif h.value_kind[n] == OF_POSITION:
                 means[n] = self.let(self.pure(h.value_terms, n, there))
             else:
@@ -264,7 +269,7 @@ class _Writer(expressions.Expressions):
             self.add(f"guess{g} = {guess}")
             self.leave_if(f"guess{g} != v{g}")
             self.add(f"k{g} = min(max(guess{g}, low{g}), high{g})")
-        self.add(f"w{g} = k{g} + zero{g}")
+        self.add(f"w{g} = np.uint64(k{g} + zero{g})")
         self.leave_if(f"s.group_position[{h.slot[g]}, w{g}] < 0")
         sizes = [f"abs({query[c]} * ({self.pure(h.key_terms, c, _POINT)}))" for c in query if h.key_kind[c] == 2]
         spread = f"abs({query[tie]} * ({self.pure(h.key_terms, tie, _POINT)}))"
@@ -342,53 +347,59 @@ class _Writer(expressions.Expressions):
     def _finish(self) -> None:
         """As `tail.finish`, with the answer from the memo."""
         read = [self.read(direction) for direction in self.plan.tail.key.tolist()]
-        self.add(*(f"bits{n} = np.float64({value}).view(np.int64)" for n, value in enumerate(read)))
-        self.add(f"guess = {self._place_of_guess()}")
-        self.add("entry, following = np.int64(tables.entries[guess]), np.int64(tables.following[guess])")
-        self.add("e = np.uint64(entry)")
-        known = " or ".join(f"s.memo_bits[e, {n}] != bits{n}" for n in range(len(read)))
-        known = f"entry < 0 or s.memo_token[e] != token or s.memo_answer[e] != following or {known or False}"
+        number, place = self._guess()
+        self.add(f"context, guess = np.int64({number}), {place}")
+        self.add("e, following = np.uint64(tables.entries[guess]), tables.following[guess]")
+        # of one context all that follows from the tokens is the same, unless they are too many for a number
+        compared = [n for n, value in enumerate(read) if self._unlike or not self.by_tokens(value)]
+        self.add(*(f"bits{n} = np.float64({read[n]}).view(np.int64)" for n in compared))
+        unlike = [f"s.memo_bits[e, {n}] != bits{n}" for n in compared]
+        if self._unlike:
+            unlike.insert(0, "s.memo_token[e] != token")
         self.add(
-            f"if {known}:",
+            f"if {' or '.join(['tables.contexts[guess] != context', *unlike])}:",
             *(f"    s.key_values[{n}] = {value}" for n, value in enumerate(read)),
             "    entry, _ = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)",
             "    if entry < 0:",
             "        break",
             "    e = np.uint64(entry)",
             "    following = np.int64(s.memo_answer[e])",
-            "    tables.entries[guess], tables.following[guess] = entry, following",
+            "    tables.contexts[guess], tables.entries[guess], tables.following[guess] = context, entry, following",
         )
         self._recall()
 
-    def _place_of_guess(self) -> str:
-        """Return the expression of the place in `Tables.entries` for the tokens attended to."""
+    def _guess(self) -> tuple[str, str]:
+        """Return the expressions of the tokens attended to as one number, and of its place in `Tables.entries`."""
         size, terms = 1, list[str]()
+        self._unlike = self._vocabulary ** len(self._attended) > 2**MOST_BITS
         for token in self._attended:
             terms.append(token if size == 1 else f"{token} * np.uint64({size})")
             size = size * self._vocabulary % 2**64
             self._guessed = min(self._guessed * self._vocabulary, MOST_GUESSED)
-        place = " + ".join(terms)
+        number = " + ".join(terms)
         if self._guessed < MOST_GUESSED:
-            return place
-        return f"(({place}) * np.uint64({GOLDEN})) >> np.uint64({65 - MOST_GUESSED.bit_length()})"
+            return number, number
+        return number, f"(({number}) * np.uint64({GOLDEN})) >> np.uint64({65 - MOST_GUESSED.bit_length()})"
 
     def _recall(self) -> None:
         """Read the probes and the answer."""
         p = self.plan.probes
+        labels, numbers = len(p.label_start), len(p.number)
         for n, (start, stop) in enumerate(zip(p.label_start.tolist(), p.label_stop.tolist(), strict=True)):
+            into = _in_row("codes", "p", labels, n)
             if p.label_memo[n]:
-                self.add(f"codes[p, {n}] = s.memo_codes[e, {n}]")
+                self.add(f"{into} = s.memo_codes[e, {n}]")
             elif not any(c in self._moved for c in range(start, stop)):
-                self.add(f"codes[p, {n}] = {self.whole_by_token(self._labels(start, stop))}")
+                self.add(f"{into} = {self.whole_by_token(self._labels(start, stop))}")
             else:
                 self.add("code = -1")
                 for c in range(start, stop):
                     value = self.read(c)
                     self.add(f"if {value} != 0.0:", f"    code = {c - start} if code == -1 and {value} == 1.0 else -2")
-                self.add(f"codes[p, {n}] = code")
+                self.add(f"{into} = code")
         for n, direction in enumerate(p.number.tolist()):
             value = f"s.memo_numbers[e, {n}]" if p.number_memo[n] else self.read(direction)
-            self.add(f"numbers[p, {n}] = {value}")
+            self.add(f"{_in_row('numbers', 'p', numbers, n)} = {value}")
         self.add("token = following", "answers[p] = token")
 
     def _labels(self, start: int, stop: int) -> Ints:
@@ -398,6 +409,11 @@ class _Writer(expressions.Expressions):
             some = [(c - start, held[c]) for c in range(start, stop) if held.get(c, 0.0) != 0.0]
             found.append(-1 if not some else some[0][0] if len(some) == 1 and some[0][1] == 1.0 else -2)
         return np.array(found, dtype=np.int64)
+
+
+def _in_row(array: str, row: str, columns: int, column: int) -> str:
+    """Return the expression of a place in an array of rows that has one dimension."""
+    return f"{array}[{row} * {expressions.place_of(columns)} + {expressions.place_of(column)}]"
 
 
 def _stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
