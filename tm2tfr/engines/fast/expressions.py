@@ -26,6 +26,7 @@ LONGEST = 400
 """No guess is longer than this many signs."""
 LARGEST = 2**31
 """The largest factor in a guess."""
+NONE = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,13 @@ class Guess:
 
     Args:
         text: an expression of integers.
+        by: where the token determines it, (a, b) with `text` = a · (i+1) + b: of one token each, or of all the same.
     """
 
     text: str
     times: Fraction = Fraction(1)
     share: bool = False
+    by: tuple[Ints, Ints] | None = None
 
     @property
     def sound(self) -> bool:
@@ -47,11 +50,20 @@ class Guess:
 
     def shared(self) -> Guess:
         """Return the same as a share."""
-        return self if self.share else replace(self, text=f"({self.text}) * (i + 1)", share=True)
+        if self.share:
+            return self
+        by = None if self.by is None or self.by[0].any() else (self.by[1], self.by[0])
+        return replace(self, text=f"({self.text}) * (i + 1)", share=True, by=by)
 
     def rectified(self) -> Guess:
         """Return the guess of the larger of this and 0."""
-        return replace(self, text=f"{'max' if self.times > 0 else 'min'}({self.text}, 0)")
+        by = None
+        if self.by is not None:
+            a, b = (column if self.times > 0 else -column for column in np.broadcast_arrays(*self.by))
+            below, above = (a <= 0) & (a + b <= 0), (a >= 0) & (a + b >= 0)  # at every position
+            if (below | above).all():
+                by = np.where(below, 0, self.by[0]), np.where(below, 0, self.by[1])
+        return replace(self, text=f"{'max' if self.times > 0 else 'min'}({self.text}, 0)", by=by)
 
     @property
     def integer(self) -> str | None:
@@ -69,7 +81,7 @@ def guess_of_literal(text: str) -> Guess | None:
         return None
     if not isfinite(number):
         return None
-    return Guess("1", Fraction(number)) if number else Guess("0")
+    return Guess("1", Fraction(number), by=(NONE, NONE + 1)) if number else Guess("0")
 
 
 def guess_of_sum(terms: Iterable[tuple[Guess | None, float]]) -> Guess | None:
@@ -91,7 +103,15 @@ def guess_of_sum(terms: Iterable[tuple[Guess | None, float]]) -> Guess | None:
     words = [
         guess.text if factor == 1 else f"({guess.text}) * {factor}" for guess, factor in zip(found, factors, strict=True)
     ]
-    together = Guess(" + ".join(f"({word})" for word in words) if len(words) > 1 else words[0], unit, found[0].share)
+    by = None
+    if all(guess.by is not None for guess in found):
+        columns = [
+            (int(factor) * guess.by[0], int(factor) * guess.by[1])
+            for guess, factor in zip(found, factors, strict=True)
+            if guess.by
+        ]
+        by = sum((a for a, _ in columns), NONE), sum((b for _, b in columns), NONE)
+    together = Guess(" + ".join(f"({word})" for word in words) if len(words) > 1 else words[0], unit, found[0].share, by)
     return together if together.sound else None
 
 
@@ -139,6 +159,7 @@ def in_turns(lines: Iterable[str]) -> list[str]:
 
 
 ZERO, ONE = "0.0", "1.0"
+_POSITIONS = re.compile(r"(?:j\d+|\* -1|[-+() ])+")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 _EVERYWHERE = {"table", "columns", "given_by", "np", "uint64", "max", "min", "abs"}
 """Names in expressions that do not depend on the position."""
@@ -175,7 +196,11 @@ class Expressions:
         self._moved: dict[int, str] = {}  # direction -> the variable that holds it; all others go by the token
         self._columns: dict[bytes, tuple[str, Floats]] = {}
         self._whole: dict[bytes, tuple[str, Ints]] = {}
-        self._guesses = {"f0": Guess("1", share=True), "f2": Guess("i"), "f3": Guess("i * i")}  # by expression
+        self._guesses = {
+            "f0": Guess("1", share=True, by=(NONE, NONE + 1)),
+            "f2": Guess("i"),
+            "f3": Guess("i * i"),
+        }  # by expression
         self._guessed = 1  # the number of places in `Tables.entries`
         self._by_tokens = {"t"}  # variables that follow from the tokens attended to
         self._names = 0
@@ -201,6 +226,9 @@ class Expressions:
 
     def guess(self, expression: str, guess: Guess | None) -> str:
         """Remember the guess of an expression, and return the expression."""
+        if guess is not None and guess.by is not None and not guess.by[0].any() and guess.text != "0":
+            column = np.broadcast_to(guess.by[1], self._vocabulary)
+            guess = replace(guess, text=str(column[0]) if (column == column[0]).all() else self.whole_by_token(column))
         if guess is not None and guess.sound:
             self._guesses[expression] = guess
         return expression
@@ -227,7 +255,8 @@ class Expressions:
             known = (self.let(f"table[t * columns + {place_of(len(self._columns))}]"), column)
             self._columns[column.tobytes()] = known
             if (column == np.rint(column)).all() and abs(column).max() < LARGEST:
-                self.guess(known[0], Guess(self.whole_by_token(column.astype(np.int64))))
+                whole = column.astype(np.int64)
+                self.guess(known[0], Guess(self.whole_by_token(whole), by=(NONE, whole)))
         return known[0]
 
     def whole_by_token(self, column: Ints) -> str:
@@ -290,6 +319,11 @@ def entries_of(table: Rows, r: int) -> dict[int, float]:
 def place_of(number: int) -> str:
     """Return a place in an array as an unsigned literal: one that may be below 0 costs two instructions more."""
     return f"np.uint64({number})"
+
+
+def in_floats(text: str) -> str:
+    """Return the float of a guess: of a sum of positions j1, j2, … that of their floats g1, g2, …, which is exact."""
+    return re.sub(r"\bj(\d+)", r"g\1", text) if _POSITIONS.fullmatch(text) else f"np.float64({text})"
 
 
 def as_literal(number: float) -> str:

@@ -115,7 +115,7 @@ class _Writer(expressions.Expressions):
         spans = [(g, int(heads.slot[g])) for g in range(len(heads.kind)) if heads.kind[g] == LATEST]
         before = [
             f"    i, token, n = control[{k.POSITION}], control[{k.NEXT}], control[{k.COUNT}]",
-            "    start, stopped = n, False",
+            "    start, stopped, f2 = n, False, np.float64(i)",
             *(f"    sum{n} = s.sums[{n}]" for n in sums),
             *(f"    whole{n} = np.int64(np.rint(sum{n} / {times!r}))" for n, times in self._summed.items()),
             *(f"    low{g}, high{g}, zero{g} = s.span[{s}, 0], s.span[{s}, 1], s.span[{s}, 2]" for g, s in spans),
@@ -124,15 +124,15 @@ class _Writer(expressions.Expressions):
             *(f"    limit = n if cells > {MOST_CELLS} or abs(zero{g}) > {MOST_CELLS} else limit" for g, _ in spans),
             "    while n < limit:",
             *(expressions.FED if turns else ()),
-            "        t, u, p, i1, f2 = np.uint64(token), np.uint64(i), np.uint64(n), np.float64(i + 1), np.float64(i)",
-            "        f0, f3 = 1.0 / i1, np.float64(i * i)",
+            "        t, u, p, i1 = np.uint64(token), np.uint64(i), np.uint64(n), f2 + 1.0",
+            "        f0, f3 = 1.0 / i1, f2 * f2",
             "        s.tokens[u] = token",
             f"        near = min(i, {NEAR})",
         ]
         after = [
             *(f"        sum{n} = next{n}" for n in sums),
             *(f"        whole{n} = near{n}" for n in self._summed),
-            "        i, n = i + 1, n + 1",
+            "        i, n, f2 = i + 1, n + 1, i1",
             f"        if s.stop[np.uint64(token)]{' and i >= fed' if turns else ''}:",
             "            stopped = True",
             "            break",
@@ -164,7 +164,7 @@ class _Writer(expressions.Expressions):
             integer = None if guess is None else guess.integer
             if integer is not None:
                 self.add(f"k{g} = {integer}")
-            whole = f"key{g} == " + (f"np.rint(key{g})" if integer is None else f"k{g}")
+            whole = f"key{g} == " + (f"np.rint(key{g})" if integer is None else expressions.in_floats(integer))
             small = f"abs(key{g}) < 1e9 and " if integer is None else ""  # otherwise there is a place for the key
             self.leave_if(f"not ({small}{whole} and square{g} == key{g} * key{g})")
             if integer is None:
@@ -207,8 +207,8 @@ class _Writer(expressions.Expressions):
         if h.kind[g] == LATEST:
             self.add(f"g{g} = np.float64(j{g})")
         self.guess(f"g{g}", expressions.Guess(f"j{g}"))
-        self.guess(f"np.float64(j{g} * j{g})", expressions.Guess(f"j{g} * j{g}"))
-        there = (f"(1.0 / np.float64(j{g} + 1))", expressions.ONE, f"g{g}", f"np.float64(j{g} * j{g})")
+        self.guess(f"g{g} * g{g}", expressions.Guess(f"j{g} * j{g}"))
+        there = (f"(1.0 / np.float64(j{g} + 1))", expressions.ONE, f"g{g}", f"g{g} * g{g}")  # the square is rounded once
         if OF_TOKEN in h.value_kind[values.start : values.stop].tolist():
             self.add(f"t{g} = np.uint64({token})")
             self._attended.append(f"t{g}")
@@ -266,9 +266,9 @@ class _Writer(expressions.Expressions):
             self.add(f"if v{g} <= low{g}:", f"    k{g} = low{g}", f"elif v{g} >= high{g}:", f"    k{g} = high{g}", "else:")
             self.add(f"    k{g} = np.int64(np.rint(v{g}))")
         else:
-            self.add(f"guess{g} = {guess}")
+            self.add(f"r{g}, guess{g} = {guess}, {expressions.in_floats(guess)}")
             self.leave_if(f"guess{g} != v{g}")
-            self.add(f"k{g} = min(max(guess{g}, low{g}), high{g})")
+            self.add(f"k{g} = min(max(r{g}, low{g}), high{g})")
         self.add(f"w{g} = np.uint64(k{g} + zero{g})")
         self.leave_if(f"s.group_position[{h.slot[g]}, w{g}] < 0")
         sizes = [f"abs({query[c]} * ({self.pure(h.key_terms, c, _POINT)}))" for c in query if h.key_kind[c] == 2]
@@ -287,7 +287,7 @@ class _Writer(expressions.Expressions):
         if guess is None:
             self.add(*general)
         else:  # where k is v itself, the neighbours are at distance 1
-            self.add(f"if not (k{g} == guess{g} and 1.0 > more{g}):", *(f"    {line}" for line in general))
+            self.add(f"if not (k{g} == r{g} and 1.0 > more{g}):", *(f"    {line}" for line in general))
 
     def _write(self, heads: range, means: dict[int, str]) -> None:
         """Add the heads' outputs to the stream."""
