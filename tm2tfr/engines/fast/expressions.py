@@ -13,7 +13,7 @@ import numpy as np
 
 from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast.arrays import Rows, Terms3
-from tm2tfr.transformer.matrix import Floats, Ints
+from tm2tfr.transformer.matrix import Floats, Ints, Ints32
 
 # ── integers that numbers are going to be: the straight-line code goes on with them and need not wait for divisions
 # The position that a head attends to is the maximum of a parabola, -γ/2δ, rounded: a division, of means that were divided
@@ -144,9 +144,7 @@ _AFTER = f"""        if not stopped and i < most:
         runs.at[0] = r + 1
         if r + 1 == len(runs.most):
             return {k.DONE}
-        again(s, pools, control)
-        if control[{k.ENTRIES}] == 0:
-            tables.contexts[:] = -1"""
+        again(s, pools, control)"""
 
 
 def in_turns(lines: Iterable[str]) -> list[str]:
@@ -171,16 +169,19 @@ class Tables(NamedTuple):
     Args:
         by_token, whole, given: (vocabulary · columns,) numbers and integers that a token determines, and
             `Heads.value_of_token`, of one dimension: so the code knows how long a row is.
-        contexts, entries, following: by the tokens attended to, these tokens as one number, or -1, the entry in the memo
-            that was found last, and its answer.
+        contexts, following, bits, codes, numbers: what the memo said last, by the tokens attended to: these tokens as one
+            number, or -1; the answer; the rest of the memo's key; the probes that the memo has. All but the first two in
+            rows, one after the other.
     """
 
     by_token: Floats
     whole: Ints
     given: Floats
     contexts: Ints
-    entries: Ints
     following: Ints
+    bits: Ints
+    codes: Ints32
+    numbers: Floats
 
 
 class Expressions:
@@ -201,8 +202,9 @@ class Expressions:
             "f2": Guess("i"),
             "f3": Guess("i * i"),
         }  # by expression
-        self._guessed = 1  # the number of places in `Tables.entries`
+        self._guessed, self._kept = 1, (0, 0, 0)  # the number of rows in `Tables`, and of bits, codes, numbers in each
         self._by_tokens = {"t"}  # variables that follow from the tokens attended to
+        self._definitions: dict[str, str] = {}
         self._names = 0
 
     def add(self, *lines: str) -> None:
@@ -216,9 +218,20 @@ class Expressions:
         self._names += 1
         self.add(f"{name} = {expression}")
         self.guess(name, self.guess_of(expression))
+        self._definitions[name] = expression
         if self.by_tokens(expression):
             self._by_tokens.add(name)
         return name
+
+    def definition(self, name: str) -> str:
+        """Return the expression of a variable that is a place in a table, which is read where it is used, or its name."""
+        found = self._definitions.get(name, name)
+        return found if found.startswith("given_by[") else name
+
+    def constant(self, name: str) -> float | None:
+        """Return the value of a variable that is a sum of literals; None for another one."""
+        found = self._definitions.get(name, name)
+        return None if _NAME.search(found) else float(eval(found))
 
     def by_tokens(self, expression: str) -> bool:
         """Return whether an expression follows from the tokens attended to, without the position."""
@@ -279,7 +292,9 @@ class Expressions:
             given.reshape(-1),
             np.full(self._guessed, -1, dtype=np.int64),
             np.zeros(self._guessed, dtype=np.int64),
-            np.zeros(self._guessed, dtype=np.int64),
+            np.zeros(self._guessed * self._kept[0], dtype=np.int64),
+            np.zeros(self._guessed * self._kept[1], dtype=np.int32),
+            np.zeros(self._guessed * self._kept[2]),
         )
 
     def total(self, terms: Iterable[tuple[str, float]], start: str = ZERO) -> str:
@@ -344,3 +359,27 @@ def sum_of(first: str, second: str) -> str:
     if ZERO in (first, second):
         return first if second == ZERO else second
     return f"{first} + ({second})"
+
+
+def in_row(array: str, row: str, columns: int, column: int) -> str:
+    """Return the expression of a place in an array of rows that has one dimension."""
+    return f"{array}[{row} * {place_of(columns)} + {place_of(column)}]"
+
+
+def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return ascending numbers as ranges (first, last + 1)."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number:
+            found[-1] = (found[-1][0], number + 1)
+        else:
+            found.append((number, number + 1))
+    return found
+
+
+def by_position(table: Rows) -> Floats:
+    """Return the position table as numbers: (positions, directions that it writes)."""
+    directions, places = np.unique(table.number, return_inverse=True)
+    numbers = np.zeros((len(table.start) - 1, len(directions)))
+    numbers[np.repeat(np.arange(len(numbers)), np.diff(table.start)), places] = table.weight
+    return numbers

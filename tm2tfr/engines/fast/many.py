@@ -155,11 +155,6 @@ class ManyRuns(FastSession):
             group_value=np.zeros((slots, size, values)),
         )
 
-    def _guess_anew(self) -> None:
-        super()._guess_anew()
-        if self._turns:
-            self._turns[1].contexts[:] = -1
-
     def _begin(self, count: int) -> None:
         """Go back to position 0, in front of a run."""
         self.restart()

@@ -150,7 +150,6 @@ class FastSession:
         state, kept = self._state, self._control[[k.ENTRIES, k.HITS]]
         if kept[0] == len(state.memo_token):
             state.memo_slot[:], kept[0] = -1, 0
-            self._guess_anew()
         made.forgotten(self._pools, int(self._control[k.EARLY]))
         self._control[:] = 0
         self._control[[k.ENTRIES, k.HITS]] = kept
@@ -314,12 +313,6 @@ class FastSession:
             made.forgotten_early(self._pools, int(control[k.EARLY]))
             control[[k.ENTRIES, k.EARLY]] = 0
             self._state = made.with_large_memo(state, self._plan)
-            self._guess_anew()
-
-    def _guess_anew(self) -> None:
-        """Forget where in the memo the straight-line code has found answers: others may be there now."""
-        if self._short:
-            self._short[1].contexts[:] = -1
 
     def _room(self, positions: int) -> None:
         """Make room for this many positions."""

@@ -14,13 +14,13 @@ Additions of literal zeros and products with 1 are omitted; neither changes a nu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 import numpy as np
 
 from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast import expressions
-from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Laid, Rows
+from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Laid
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
 from tm2tfr.transformer.matrix import Floats, Ints
 
@@ -64,15 +64,7 @@ def written(plan: Laid, *, turns: bool = False) -> tuple[str, expressions.Tables
     text = writer.function(turns=turns)
     if len(writer.lines) > MOST_LINES:
         return None
-    return text, writer.tables(plan.heads.value_of_token), _by_position(plan.table)
-
-
-def _by_position(table: Rows) -> Floats:
-    """Return the position table as numbers: (positions, directions that it writes)."""
-    directions, places = np.unique(table.number, return_inverse=True)
-    numbers = np.zeros((len(table.start) - 1, len(directions)))
-    numbers[np.repeat(np.arange(len(numbers)), np.diff(table.start)), places] = table.weight
-    return numbers
+    return text, writer.tables(plan.heads.value_of_token), expressions.by_position(plan.table)
 
 
 class _Writer(expressions.Expressions):
@@ -87,6 +79,7 @@ class _Writer(expressions.Expressions):
         self._maxima: dict[int, str | None] = {}  # by head: the guess of its v
         self._summed: dict[int, float] = {}  # of a mean's values, those whose running sum is a multiple of an integer
         self._attended = ["t"]  # the tokens that are attended to
+        self._farthest: dict[int, list[str]] = {}  # by head: the lines of what follows from its outermost keys
 
     # ── the parts of a position ─────────────────────────────────────────────────────────────────────────────
     def function(self, *, turns: bool) -> str:
@@ -119,7 +112,7 @@ class _Writer(expressions.Expressions):
             *(f"    sum{n} = s.sums[{n}]" for n in sums),
             *(f"    whole{n} = np.int64(np.rint(sum{n} / {times!r}))" for n, times in self._summed.items()),
             *(f"    low{g}, high{g}, zero{g} = s.span[{s}, 0], s.span[{s}, 1], s.span[{s}, 2]" for g, s in spans),
-            *(f"    m{g} = np.float64(max(abs(low{g}), abs(high{g})))" for g, _ in spans),
+            *(f"    {line}" for g, _ in spans for line in self._farthest[g]),
             "    cells = np.uint64(s.group_position.shape[1])",
             *(f"    limit = n if cells > {MOST_CELLS} or abs(zero{g}) > {MOST_CELLS} else limit" for g, _ in spans),
             "    while n < limit:",
@@ -177,7 +170,7 @@ class _Writer(expressions.Expressions):
             self._maxima[g] = expressions.guess_of_maximum(*pair)
             finite = "" if self._maxima[g] else f" and abs(l{g}) < np.inf"  # v is compared with a guess, which is finite
             self.leave_if(f"not (q{g} < {-k.TINY!r}{finite})")
-            self.add(f"v{g} = -l{g} / (2.0 * q{g})")
+            self.add(f"v{g} = l{g} / (-2.0 * q{g})")
         return query
 
     def _attend(self, g: int, query: dict[int, str]) -> dict[int, str]:
@@ -199,6 +192,9 @@ class _Writer(expressions.Expressions):
             self._find_place(g)
             stored, token = f"s.hist[np.uint64(j{g}), {{}}]", f"s.tokens[np.uint64(j{g})]"
         else:
+            self._farthest[g] = [f"m{g} = np.float64(max(abs(low{g}), abs(high{g})))"]
+            if (square := self.constant(query[int(h.square[g])])) is not None:
+                self._farthest[g].append(f"enough{g} = {abs(square)!r} * (0.9 - 64.0 * {k.U!r} * m{g} * m{g})")
             self._store_latest(g, rows)
             self._find_latest(g, query)
             place = f"[{h.slot[g]}, w{g}"
@@ -216,7 +212,9 @@ class _Writer(expressions.Expressions):
         means = {}
         for n in values:
             if h.value_kind[n] == OF_TOKEN:
-                means[n] = self.let(_in_row("given_by", f"t{g}", h.value_of_token.shape[1], int(h.value_place[n])))
+                means[n] = self.let(
+                    expressions.in_row("given_by", f"t{g}", h.value_of_token.shape[1], int(h.value_place[n]))
+                )
             elif h.value_kind[n] == OF_POSITION:
                 means[n] = self.let(self.pure(h.value_terms, n, there))
             else:
@@ -242,14 +240,9 @@ class _Writer(expressions.Expressions):
         """As `attention._store`."""
         h = self.plan.heads
         slot, place = h.slot[g], f"[{h.slot[g]}, at{g}"
-        self.add(
-            f"if k{g} < low{g}:",
-            f"    low{g} = s.span[{slot}, 0] = k{g}",
-            f"    m{g} = np.float64(max(abs(low{g}), abs(high{g})))",
-            f"if k{g} > high{g}:",
-            f"    high{g} = s.span[{slot}, 1] = k{g}",
-            f"    m{g} = np.float64(max(abs(low{g}), abs(high{g})))",
-        )
+        farthest = [f"    {line}" for line in self._farthest[g]]
+        self.add(f"if k{g} < low{g}:", f"    low{g} = s.span[{slot}, 0] = k{g}", *farthest)
+        self.add(f"if k{g} > high{g}:", f"    high{g} = s.span[{slot}, 1] = k{g}", *farthest)
         stores = [f"s.group_position{place}], s.group_token{place}] = i, token"]
         stores += [f"s.group_value{place}, {h.value_place[n]}] = {row}" for n, row in rows.items()]
         if h.sign[g] > 0:
@@ -274,10 +267,11 @@ class _Writer(expressions.Expressions):
         sizes = [f"abs({query[c]} * ({self.pure(h.key_terms, c, _POINT)}))" for c in query if h.key_kind[c] == 2]
         spread = f"abs({query[tie]} * ({self.pure(h.key_terms, tie, _POINT)}))"
         size = " + ".join([f"abs(l{g}) * m{g} + abs(q{g}) * m{g} * m{g}", *sizes])
-        self.add(f"more{g} = ({spread} + 16.0 * {k.U!r} * ({size})) / abs(q{g})")
+        more = f"more{g} = ({spread} + 16.0 * {k.U!r} * ({size})) / abs(q{g})"
         left = f"k{g} == low{g} or left{g} * left{g} > bound{g}"
         right = f"k{g} == high{g} or right{g} * right{g} > bound{g}"
         general = [
+            more,
             f"d{g} = k{g} - v{g}",
             f"bound{g} = d{g} * d{g} + more{g}",
             f"left{g}, right{g} = v{g} - (k{g} - 1), k{g} + 1 - v{g}",
@@ -286,8 +280,11 @@ class _Writer(expressions.Expressions):
         ]
         if guess is None:
             self.add(*general)
-        else:  # where k is v itself, the neighbours are at distance 1
-            self.add(f"if not (k{g} == r{g} and 1.0 > more{g}):", *(f"    {line}" for line in general))
+            return
+        # where k is v itself, the neighbours are at distance 1, and |l| is 2·|q·v| and v at most m: then `more` is at most
+        # (spread + 48·U·|q|·m²) / |q|, but for a few roundings
+        near = f"{spread} < enough{g}" if len(self._farthest[g]) > 1 and len(sizes) == 1 else "False"
+        self.add(f"if not (k{g} == r{g} and {near}):", *(f"    {line}" for line in general))
 
     def _write(self, heads: range, means: dict[int, str]) -> None:
         """Add the heads' outputs to the stream."""
@@ -338,35 +335,47 @@ class _Writer(expressions.Expressions):
         for g in heads:
             self.add(f"join(heads.given, pools, {h.pool[g]}, own{g}, {int(h.pool[g]) * self._vocabulary} + token)")
             self.add(*(f"pools.values[{h.value_place[n]}] = {value}" for n, value in rows[g].items()))
-            for first, last in _stretches(int(h.value_place[n]) for n in rows[g]):
+            for first, last in expressions.stretches(int(h.value_place[n]) for n in rows[g]):
                 self.add(f"add_values(pools, {h.pool[g]}, own{g}, {first}, {last})")
         self.add("entry = np.int64(pools.early_answer[early])")
         self.add("e = np.uint64(entry)", "following = np.int64(s.memo_answer[e])")
-        self._recall()
+        self._recall("s.memo_codes[e, {}]".format, "s.memo_numbers[e, {}]".format)
 
     def _finish(self) -> None:
         """As `tail.finish`, with the answer from the memo."""
         read = [self.read(direction) for direction in self.plan.tail.key.tolist()]
         number, place = self._guess()
-        self.add(f"context, guess = np.int64({number}), {place}")
-        self.add("e, following = np.uint64(tables.entries[guess]), tables.following[guess]")
+        self.add(f"context = np.int64({number})", f"guess = {place}", "following = tables.following[guess]")
         # of one context all that follows from the tokens is the same, unless they are too many for a number
         compared = [n for n, value in enumerate(read) if self._unlike or not self.by_tokens(value)]
         self.add(*(f"bits{n} = np.float64({read[n]}).view(np.int64)" for n in compared))
-        unlike = [f"s.memo_bits[e, {n}] != bits{n}" for n in compared]
-        if self._unlike:
-            unlike.insert(0, "s.memo_token[e] != token")
+        names = [*(f"bits{n}" for n in compared), *(["token"] if self._unlike else [])]
+        bits = {expressions.in_row("tables.bits", "guess", len(names), n): name for n, name in enumerate(names)}
+        p = self.plan.probes
+        self._kept = len(names), len(p.label_memo), len(p.number_memo)
+        kept = [(self._code_kept(n), f"s.memo_codes[e, {n}]") for n in np.flatnonzero(p.label_memo).tolist()]
+        kept += [(self._number_kept(n), f"s.memo_numbers[e, {n}]") for n in np.flatnonzero(p.number_memo).tolist()]
+        unlike = ["tables.contexts[guess] != context", *(f"{there} != {name}" for there, name in bits.items())]
         self.add(
-            f"if {' or '.join(['tables.contexts[guess] != context', *unlike])}:",
-            *(f"    s.key_values[{n}] = {value}" for n, value in enumerate(read)),
+            f"if {' or '.join(unlike)}:",
+            *(f"    s.key_values[{n}] = {self.definition(value)}" for n, value in enumerate(read)),
             "    entry, _ = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)",
             "    if entry < 0:",
             "        break",
             "    e = np.uint64(entry)",
             "    following = np.int64(s.memo_answer[e])",
-            "    tables.contexts[guess], tables.entries[guess], tables.following[guess] = context, entry, following",
+            "    tables.contexts[guess], tables.following[guess] = context, following",
+            *(f"    {place} = {value}" for place, value in [*bits.items(), *kept]),
         )
-        self._recall()
+        self._recall(self._code_kept, self._number_kept)
+
+    def _code_kept(self, n: int) -> str:
+        """Return the place in the tables of a label that the answer's memo has."""
+        return expressions.in_row("tables.codes", "guess", self._kept[1], n)
+
+    def _number_kept(self, n: int) -> str:
+        """Return the place in the tables of a number that the answer's memo has."""
+        return expressions.in_row("tables.numbers", "guess", self._kept[2], n)
 
     def _guess(self) -> tuple[str, str]:
         """Return the expressions of the tokens attended to as one number, and of its place in `Tables.entries`."""
@@ -381,14 +390,14 @@ class _Writer(expressions.Expressions):
             return number, number
         return number, f"(({number}) * np.uint64({GOLDEN})) >> np.uint64({65 - MOST_GUESSED.bit_length()})"
 
-    def _recall(self) -> None:
-        """Read the probes and the answer."""
+    def _recall(self, code: Callable[[int], str], number: Callable[[int], str]) -> None:
+        """Read the probes and the answer; code, number: the expressions of those that the memo has."""
         p = self.plan.probes
         labels, numbers = len(p.label_start), len(p.number)
         for n, (start, stop) in enumerate(zip(p.label_start.tolist(), p.label_stop.tolist(), strict=True)):
-            into = _in_row("codes", "p", labels, n)
+            into = expressions.in_row("codes", "p", labels, n)
             if p.label_memo[n]:
-                self.add(f"{into} = s.memo_codes[e, {n}]")
+                self.add(f"{into} = {code(n)}")
             elif not any(c in self._moved for c in range(start, stop)):
                 self.add(f"{into} = {self.whole_by_token(self._labels(start, stop))}")
             else:
@@ -398,8 +407,8 @@ class _Writer(expressions.Expressions):
                     self.add(f"if {value} != 0.0:", f"    code = {c - start} if code == -1 and {value} == 1.0 else -2")
                 self.add(f"{into} = code")
         for n, direction in enumerate(p.number.tolist()):
-            value = f"s.memo_numbers[e, {n}]" if p.number_memo[n] else self.read(direction)
-            self.add(f"{_in_row('numbers', 'p', numbers, n)} = {value}")
+            value = number(n) if p.number_memo[n] else self.read(direction)
+            self.add(f"{expressions.in_row('numbers', 'p', numbers, n)} = {value}")
         self.add("token = following", "answers[p] = token")
 
     def _labels(self, start: int, stop: int) -> Ints:
@@ -409,19 +418,3 @@ class _Writer(expressions.Expressions):
             some = [(c - start, held[c]) for c in range(start, stop) if held.get(c, 0.0) != 0.0]
             found.append(-1 if not some else some[0][0] if len(some) == 1 and some[0][1] == 1.0 else -2)
         return np.array(found, dtype=np.int64)
-
-
-def _in_row(array: str, row: str, columns: int, column: int) -> str:
-    """Return the expression of a place in an array of rows that has one dimension."""
-    return f"{array}[{row} * {expressions.place_of(columns)} + {expressions.place_of(column)}]"
-
-
-def _stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Return ascending numbers as ranges (first, last + 1)."""
-    found: list[tuple[int, int]] = []
-    for number in numbers:
-        if found and found[-1][1] == number:
-            found[-1] = (found[-1][0], number + 1)
-        else:
-            found.append((number, number + 1))
-    return found
