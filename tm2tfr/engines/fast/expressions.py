@@ -278,6 +278,14 @@ class Expressions:
         known = self._whole.setdefault(column.tobytes(), (place, column))
         return known[0]
 
+    def labels(self, start: int, stop: int) -> Ints:
+        """Return by token the label of directions that it determines, as `tail._label` finds it: (vocabulary,)."""
+        found = []
+        for held in self._held:
+            some = [(c - start, held[c]) for c in range(start, stop) if held.get(c, 0.0) != 0.0]
+            found.append(-1 if not some else some[0][0] if len(some) == 1 and some[0][1] == 1.0 else -2)
+        return np.array(found, dtype=np.int64)
+
     def widths(self) -> str:
         """Return the line of the numbers of columns in the tables."""
         return f"    columns, wholes = {place_of(len(self._columns))}, {place_of(len(self._whole))}"

@@ -14,7 +14,7 @@ Additions of literal zeros and products with 1 are omitted; neither changes a nu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast import expressions
 from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Laid
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
-from tm2tfr.transformer.matrix import Floats, Ints
+from tm2tfr.transformer.matrix import Floats
 
 MOST_LINES = 1500
 """Numba would take too long to compile a longer function; such a plan is left to the kernel."""
@@ -95,6 +95,7 @@ class _Writer(expressions.Expressions):
         for layer in range(early if early >= 0 else self.plan.tail.first):
             inside = range(int(heads.layer[layer]), int(heads.layer[layer + 1]))
             queries = {g: self._query(g) for g in inside}
+            self._find_places([g for g in inside if heads.kind[g] == PLACE])
             means: dict[int, str] = {}
             for g in inside:
                 means |= self._attend(g, queries[g])
@@ -189,7 +190,6 @@ class _Writer(expressions.Expressions):
             return {n: self.let(f"next{n} / i1") for n in rows}
         if h.kind[g] == PLACE:
             self.add(*(f"s.hist[u, {h.value_place[n]}] = {row}" for n, row in rows.items()))
-            self._find_place(g)
             stored, token = f"s.hist[np.uint64(j{g}), {{}}]", f"s.tokens[np.uint64(j{g})]"
         else:
             self._farthest[g] = [f"m{g} = np.float64(max(abs(low{g}), abs(high{g})))"]
@@ -221,20 +221,25 @@ class _Writer(expressions.Expressions):
                 means[n] = self.let(stored.format(h.value_place[n]))
         return means
 
-    def _find_place(self, g: int) -> None:
-        """As `attention._select_position`, where no score has to be computed."""
-        near = f"abs(v{g}) + 2.0 < 2e6 and abs(j{g} - v{g}) <= 0.25"
-        exact = [f"if not (v{g} <= 0.0 or v{g} >= 2.0 * f2 or ({near})):", "    break", f"g{g} = np.float64(j{g})"]
-        exact = [f"if v{g} <= 0.0:", f"    j{g} = 0", f"elif v{g} >= f2:", f"    j{g} = i", *exact]
-        exact[4:4] = ["else:", f"    j{g} = np.int64(np.rint(v{g}))"]
-        guess = self._maxima[g]
-        if guess is None:
+    def _find_places(self, heads: Sequence[int]) -> None:
+        """As `attention._select_position` for these heads, where no score has to be computed; all guesses at once."""
+        guesses = {g: guess for g in heads if (guess := self._maxima[g]) is not None}
+        self.add(*(f"j{g} = {guess}" for g, guess in guesses.items()), *(f"g{g} = np.float64(j{g})" for g in guesses))
+        inside, apart = (f"near >= j{g} >= 0" for g in guesses), (f"abs(g{g} - v{g})" for g in guesses)
+        if guesses:
+            self.add(f"if not ({' and '.join(inside)} and {' + '.join(apart)} <= 0.25):")
+        for g in [*guesses, *(g for g in heads if g not in guesses)]:
+            near = f"abs(v{g}) + 2.0 < 2e6 and abs(j{g} - v{g}) <= 0.25"
+            exact = [f"if not (v{g} <= 0.0 or v{g} >= 2.0 * f2 or ({near})):", "    break", f"g{g} = np.float64(j{g})"]
+            exact = [f"if v{g} <= 0.0:", f"    j{g} = 0", f"elif v{g} >= f2:", f"    j{g} = i", *exact]
+            exact[4:4] = ["else:", f"    j{g} = np.int64(np.rint(v{g}))"]
+            if g in guesses:  # below NEAR, what is within 1/4 of v is alone, whatever v is, and v is finite
+                exact[:0] = [f"if not abs(l{g}) < np.inf:", "    break"]
+                exact = [
+                    f"    if not (0 <= j{g} <= near and abs(g{g} - v{g}) <= 0.25):",
+                    *(f"        {line}" for line in exact),
+                ]
             self.add(*exact)
-            return
-        # below NEAR, what is within 1/4 of v is alone, whatever v is, and v is finite
-        self.add(f"j{g} = {guess}", f"g{g} = np.float64(j{g})")
-        exact[:0] = [f"if not abs(l{g}) < np.inf:", "    break"]
-        self.add(f"if not (0 <= j{g} <= near and abs(g{g} - v{g}) <= 0.25):", *(f"    {line}" for line in exact))
 
     def _store_latest(self, g: int, rows: dict[int, str]) -> None:
         """As `attention._store`."""
@@ -399,7 +404,7 @@ class _Writer(expressions.Expressions):
             if p.label_memo[n]:
                 self.add(f"{into} = {code(n)}")
             elif not any(c in self._moved for c in range(start, stop)):
-                self.add(f"{into} = {self.whole_by_token(self._labels(start, stop))}")
+                self.add(f"{into} = {self.whole_by_token(self.labels(start, stop))}")
             else:
                 self.add("code = -1")
                 for c in range(start, stop):
@@ -410,11 +415,3 @@ class _Writer(expressions.Expressions):
             value = number(n) if p.number_memo[n] else self.read(direction)
             self.add(f"{expressions.in_row('numbers', 'p', numbers, n)} = {value}")
         self.add("token = following", "answers[p] = token")
-
-    def _labels(self, start: int, stop: int) -> Ints:
-        """Return by token the label of directions that it determines, as `tail._label` finds it: (vocabulary,)."""
-        found = []
-        for held in self._held:
-            some = [(c - start, held[c]) for c in range(start, stop) if held.get(c, 0.0) != 0.0]
-            found.append(-1 if not some else some[0][0] if len(some) == 1 and some[0][1] == 1.0 else -2)
-        return np.array(found, dtype=np.int64)
