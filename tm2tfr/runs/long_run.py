@@ -35,7 +35,7 @@ from tm2tfr.transformer.weights import Decoder
 BLOCK = 2**15
 """The number of positions at a time: few enough to wait for after Ctrl-C."""
 FIRST_BLOCK = 2**10
-BESIDE, LARGE_BLOCK = 32, 2**17
+BESIDE, LARGE_BLOCK = 64, 2**17
 """The number of blocks that two threads run until all are compared, and their positions; after each, one thread waits."""
 CAUSE_WITHIN = 20_000
 """The cause of a divergence is looked for up to this position: the dense engine must run that far."""
