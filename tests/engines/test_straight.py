@@ -288,6 +288,20 @@ def test_without_the_short_bound_the_neighbours_are_looked_at(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("bits", "places"), [(0, 2**14), (62, 2**3), (0, 2**3)])
+def test_tokens_that_are_no_number_or_share_a_place(
+    bits: int, places: int, monkeypatch: pytest.MonkeyPatch, at_once: None, as_python: None
+) -> None:
+    decoder, given = compiled("busy-beaver-4")
+    wanted, usual = run(decoder, given, sizes(1), 300)
+    monkeypatch.setattr(straight, "MOST_BITS", bits)
+    monkeypatch.setattr(straight, "MOST_GUESSED", places)
+    got, hurried = run(decoder, given, sizes(2), 300)
+    assert joined(got) == joined(wanted)
+    assert hurried.hurried == usual.hurried > 100
+
+
+@pytest.mark.slow
 def test_an_answer_of_other_tokens_is_not_taken(monkeypatch: pytest.MonkeyPatch, at_once: None, as_python: None) -> None:
     decoder, given = compiled("busy-beaver-4")
     wanted, usual = run(decoder, given, sizes(1), 300)
