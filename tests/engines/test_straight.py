@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -31,7 +32,7 @@ from tests.engines.test_groups import (
 from tests.strategies import tries
 from tm2tfr.engines.fast import Fast, expressions, fresh, session, straight
 from tm2tfr.engines.fast.arrays import Laid
-from tm2tfr.engines.fast.expressions import Guess, guess_of_maximum
+from tm2tfr.engines.fast.expressions import NONE, Guess, guess_of_maximum
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.engines.recognise import recognise
@@ -218,7 +219,7 @@ def test_the_code_holds_the_weights_and_no_names() -> None:
     found = straight.written(plan(decoder, recognise(decoder)))
     assert found is not None
     text, tables, _ = found
-    assert tables.by_token.shape[0] == tables.whole.shape[0] == len(decoder.vocabulary)
+    assert [len(table) % len(decoder.vocabulary) for table in (tables.by_token, tables.whole, tables.given)] == [0, 0, 0]
     names = {*decoder.vocabulary, *(head.name for layer in decoder.layers for head in layer.heads)} - {"0", "1"}
     assert not [name for name in names if name in text]
 
@@ -246,6 +247,58 @@ def test_a_wrong_guess_changes_nothing(wrong: str, monkeypatch: pytest.MonkeyPat
     got, _ = run(decoder, given, sizes(2), 300)
     assert joined(got) == joined(wanted)
     assert usual.hurried > 100
+
+
+@pytest.mark.slow
+def test_a_wrong_table_of_guesses_changes_nothing(monkeypatch: pytest.MonkeyPatch, at_once: None, as_python: None) -> None:
+    rectified = Guess.rectified
+
+    def wrong(guess: Guess) -> Guess:
+        return replace(rectified(guess), by=(NONE, np.array([7]))) if guess.by is not None else rectified(guess)
+
+    decoder, given = compiled("busy-beaver-4")
+    wanted, usual = run(decoder, given, sizes(1), 300)
+    right = (straight.written(plan(decoder, recognise(decoder))) or ("",))[0]
+    monkeypatch.setattr(Guess, "rectified", wrong)
+    other = (straight.written(plan(decoder, recognise(decoder))) or ("",))[0]
+    got, hurried = run(decoder, given, sizes(2), 300)
+    assert joined(got) == joined(wanted)
+    assert hurried.hurried > 100
+    assert usual.hurried > 100
+    assert right != other
+
+
+@pytest.mark.slow
+def test_without_the_short_bound_the_neighbours_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch, at_once: None, as_python: None
+) -> None:
+    decoder, given = compiled("busy-beaver-4")
+    wanted, usual = run(decoder, given, sizes(1), 300)
+    written = straight.written
+
+    def far(found: Laid) -> Any:
+        text, *rest = written(found) or ("",)
+        assert re.search(r"< enough\d+\):", text)
+        return re.sub(r"< enough(\d+)\):", r"< -enough\1):", text), *rest
+
+    monkeypatch.setattr(straight, "written", far)
+    got, hurried = run(decoder, given, sizes(2), 300)
+    assert joined(got) == joined(wanted)
+    assert hurried.hurried == usual.hurried > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("bits", "places"), [(0, 2**14), (62, 2**3), (0, 2**3)])
+def test_tokens_that_are_no_number_or_share_a_place(
+    bits: int, places: int, monkeypatch: pytest.MonkeyPatch, at_once: None, as_python: None
+) -> None:
+    decoder, given = compiled("busy-beaver-4")
+    wanted, usual = run(decoder, given, sizes(1), 300)
+    monkeypatch.setattr(straight, "MOST_BITS", bits)
+    monkeypatch.setattr(straight, "MOST_GUESSED", places)
+    got, hurried = run(decoder, given, sizes(2), 300)
+    assert joined(got) == joined(wanted)
+    assert hurried.hurried == usual.hurried > 100
 
 
 @pytest.mark.slow

@@ -35,8 +35,8 @@ from tm2tfr.transformer.weights import Decoder
 BLOCK = 2**15
 """The number of positions at a time: few enough to wait for after Ctrl-C."""
 FIRST_BLOCK = 2**10
-BESIDE, LARGE_BLOCK = 16, 2**16
-"""The number of blocks for which a second thread is started, and their positions: at each, one waits for the other."""
+BESIDE, LARGE_BLOCK = 64, 2**17
+"""The number of blocks that two threads run until all are compared, and their positions; after each, one thread waits."""
 CAUSE_WITHIN = 20_000
 """The cause of a divergence is looked for up to this position: the dense engine must run that far."""
 
@@ -96,6 +96,7 @@ class LongRun:
         self._begin(word, fed)
         self._session = self._new_session()
         self._rooms: tuple[Buffers, Buffers] | None = None
+        self._worker: ThreadPoolExecutor | None = None
         if saved is not None:
             self._resume(saved)
         if self._blocks is not None and saved is not None:
@@ -215,20 +216,20 @@ class LongRun:
     def _advance_beside(self, expected: ColumnsOfReference, sink: BlockSink | None) -> None:
         waiting: tuple[ColumnsOfReference, Chunk] | None = None
         rooms = self._rooms_for(sink)
-        with ThreadPoolExecutor(1) as worker:
-            for left in reversed(range(BESIDE)):
-                job = worker.submit(self._beside, waiting, self._session.position + len(expected.y) if left else None)
-                rooms = rooms[::-1]
-                chunk = self._extend(expected, rooms[0])
-                alike, following = job.result()
-                if waiting:
-                    self._settle(*waiting, alike, sink)
-                if self._done:
-                    return
-                waiting = expected, chunk
-                if following is None or len(chunk.tokens) < len(expected.y):
-                    break
-                expected = following
+        worker = self._worker = self._worker or ThreadPoolExecutor(1)  # kept: to start a thread takes milliseconds
+        for left in reversed(range(BESIDE)):
+            job = worker.submit(self._beside, waiting, self._session.position + len(expected.y) if left else None)
+            rooms = rooms[::-1]
+            chunk = self._extend(expected, rooms[0])
+            alike, following = job.result()
+            if waiting:
+                self._settle(*waiting, alike, sink)
+            if self._done:
+                return
+            waiting = expected, chunk
+            if following is None or len(chunk.tokens) < len(expected.y):
+                break
+            expected = following
         if waiting:
             self._settle(*waiting, self._alike(*waiting), sink)
 

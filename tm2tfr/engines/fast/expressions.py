@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,11 +10,10 @@ from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast.arrays import Rows, Terms3
-from tm2tfr.transformer.matrix import Floats, Ints
+from tm2tfr.transformer.matrix import Floats, Ints, Ints32
 
 # ── integers that numbers are going to be: the straight-line code goes on with them and need not wait for divisions
 # The position that a head attends to is the maximum of a parabola, -γ/2δ, rounded: a division, of means that were divided
@@ -26,6 +26,7 @@ LONGEST = 400
 """No guess is longer than this many signs."""
 LARGEST = 2**31
 """The largest factor in a guess."""
+NONE = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,13 @@ class Guess:
 
     Args:
         text: an expression of integers.
+        by: where the token determines it, (a, b) with `text` = a · (i+1) + b: of one token each, or of all the same.
     """
 
     text: str
     times: Fraction = Fraction(1)
     share: bool = False
+    by: tuple[Ints, Ints] | None = None
 
     @property
     def sound(self) -> bool:
@@ -47,11 +50,20 @@ class Guess:
 
     def shared(self) -> Guess:
         """Return the same as a share."""
-        return self if self.share else replace(self, text=f"({self.text}) * (i + 1)", share=True)
+        if self.share:
+            return self
+        by = None if self.by is None or self.by[0].any() else (self.by[1], self.by[0])
+        return replace(self, text=f"({self.text}) * (i + 1)", share=True, by=by)
 
     def rectified(self) -> Guess:
         """Return the guess of the larger of this and 0."""
-        return replace(self, text=f"{'max' if self.times > 0 else 'min'}({self.text}, 0)")
+        by = None
+        if self.by is not None:
+            a, b = (column if self.times > 0 else -column for column in np.broadcast_arrays(*self.by))
+            below, above = (a <= 0) & (a + b <= 0), (a >= 0) & (a + b >= 0)  # at every position
+            if (below | above).all():
+                by = np.where(below, 0, self.by[0]), np.where(below, 0, self.by[1])
+        return replace(self, text=f"{'max' if self.times > 0 else 'min'}({self.text}, 0)", by=by)
 
     @property
     def integer(self) -> str | None:
@@ -69,7 +81,7 @@ def guess_of_literal(text: str) -> Guess | None:
         return None
     if not isfinite(number):
         return None
-    return Guess("1", Fraction(number)) if number else Guess("0")
+    return Guess("1", Fraction(number), by=(NONE, NONE + 1)) if number else Guess("0")
 
 
 def guess_of_sum(terms: Iterable[tuple[Guess | None, float]]) -> Guess | None:
@@ -91,7 +103,15 @@ def guess_of_sum(terms: Iterable[tuple[Guess | None, float]]) -> Guess | None:
     words = [
         guess.text if factor == 1 else f"({guess.text}) * {factor}" for guess, factor in zip(found, factors, strict=True)
     ]
-    together = Guess(" + ".join(f"({word})" for word in words) if len(words) > 1 else words[0], unit, found[0].share)
+    by = None
+    if all(guess.by is not None for guess in found):
+        columns = [
+            (int(factor) * guess.by[0], int(factor) * guess.by[1])
+            for guess, factor in zip(found, factors, strict=True)
+            if guess.by
+        ]
+        by = sum((a for a, _ in columns), NONE), sum((b for _, b in columns), NONE)
+    together = Guess(" + ".join(f"({word})" for word in words) if len(words) > 1 else words[0], unit, found[0].share, by)
     return together if together.sound else None
 
 
@@ -110,7 +130,7 @@ def guess_of_maximum(linear: Guess | None, square: Guess | None) -> str | None:
 FED = ("        if i < fed:", "            token = np.int64(given[np.uint64(first + i)])")
 """At the beginning of a position: what is fed is no answer."""
 _BEFORE = f"""def run(s, pools, control, given, runs, answers, codes, numbers, room, tables, heads, places):
-    table, whole = tables.by_token, tables.whole
+    table, whole, given_by = tables.by_token, tables.whole, tables.given
     while True:
         r = runs.at[0]
         first, most = runs.start[r], runs.most[r]
@@ -137,20 +157,31 @@ def in_turns(lines: Iterable[str]) -> list[str]:
 
 
 ZERO, ONE = "0.0", "1.0"
+_POSITIONS = re.compile(r"(?:j\d+|\* -1|[-+() ])+")
+_NAME = re.compile(r"\b[A-Za-z_]\w*")
+_EVERYWHERE = {"table", "columns", "given_by", "np", "uint64", "max", "min", "abs"}
+"""Names in expressions that do not depend on the position."""
 
 
 class Tables(NamedTuple):
     """What the code reads besides the session's arrays.
 
     Args:
-        by_token, whole: (vocabulary, columns) numbers and integers that a token determines.
-        entries, following: by the tokens attended to, the entry in the memo that was found last, or -1, and its answer.
+        by_token, whole, given: (vocabulary · columns,) numbers and integers that a token determines, and
+            `Heads.value_of_token`, of one dimension: so the code knows how long a row is.
+        contexts, following, bits, codes, numbers: what the memo said last, by the tokens attended to: these tokens as one
+            number, or -1; the answer; the rest of the memo's key; the probes that the memo has. All but the first two in
+            rows, one after the other.
     """
 
     by_token: Floats
     whole: Ints
-    entries: NDArray[np.int32]
-    following: NDArray[np.int32]
+    given: Floats
+    contexts: Ints
+    following: Ints
+    bits: Ints
+    codes: Ints32
+    numbers: Floats
 
 
 class Expressions:
@@ -166,8 +197,14 @@ class Expressions:
         self._moved: dict[int, str] = {}  # direction -> the variable that holds it; all others go by the token
         self._columns: dict[bytes, tuple[str, Floats]] = {}
         self._whole: dict[bytes, tuple[str, Ints]] = {}
-        self._guesses = {"f0": Guess("1", share=True), "f2": Guess("i"), "f3": Guess("i * i")}  # by expression
-        self._guessed = 1  # the number of places in `Tables.entries`
+        self._guesses = {
+            "f0": Guess("1", share=True, by=(NONE, NONE + 1)),
+            "f2": Guess("i"),
+            "f3": Guess("i * i"),
+        }  # by expression
+        self._guessed, self._kept = 1, (0, 0, 0)  # the number of rows in `Tables`, and of bits, codes, numbers in each
+        self._by_tokens = {"t"}  # variables that follow from the tokens attended to
+        self._definitions: dict[str, str] = {}
         self._names = 0
 
     def add(self, *lines: str) -> None:
@@ -181,10 +218,30 @@ class Expressions:
         self._names += 1
         self.add(f"{name} = {expression}")
         self.guess(name, self.guess_of(expression))
+        self._definitions[name] = expression
+        if self.by_tokens(expression):
+            self._by_tokens.add(name)
         return name
+
+    def definition(self, name: str) -> str:
+        """Return the expression of a variable that is a place in a table, which is read where it is used, or its name."""
+        found = self._definitions.get(name, name)
+        return found if found.startswith("given_by[") else name
+
+    def constant(self, name: str) -> float | None:
+        """Return the value of a variable that is a sum of literals; None for another one."""
+        found = self._definitions.get(name, name)
+        return None if _NAME.search(found) else float(eval(found))
+
+    def by_tokens(self, expression: str) -> bool:
+        """Return whether an expression follows from the tokens attended to, without the position."""
+        return set(_NAME.findall(expression)) <= self._by_tokens | _EVERYWHERE
 
     def guess(self, expression: str, guess: Guess | None) -> str:
         """Remember the guess of an expression, and return the expression."""
+        if guess is not None and guess.by is not None and not guess.by[0].any() and guess.text != "0":
+            column = np.broadcast_to(guess.by[1], self._vocabulary)
+            guess = replace(guess, text=str(column[0]) if (column == column[0]).all() else self.whole_by_token(column))
         if guess is not None and guess.sound:
             self._guesses[expression] = guess
         return expression
@@ -208,26 +265,44 @@ class Expressions:
             return as_literal(column[0])
         known = self._columns.get(column.tobytes())
         if known is None:
-            known = (self.let(f"table[t, {len(self._columns)}]"), column)
+            known = (self.let(f"table[t * columns + {place_of(len(self._columns))}]"), column)
             self._columns[column.tobytes()] = known
             if (column == np.rint(column)).all() and abs(column).max() < LARGEST:
-                self.guess(known[0], Guess(self.whole_by_token(column.astype(np.int64))))
+                whole = column.astype(np.int64)
+                self.guess(known[0], Guess(self.whole_by_token(whole), by=(NONE, whole)))
         return known[0]
 
     def whole_by_token(self, column: Ints) -> str:
         """Return the expression of an integer that the token determines."""
-        known = self._whole.setdefault(column.tobytes(), (f"whole[t, {len(self._whole)}]", column))
+        place = f"whole[t * wholes + {place_of(len(self._whole))}]"
+        known = self._whole.setdefault(column.tobytes(), (place, column))
         return known[0]
 
-    def tables(self) -> Tables:
+    def labels(self, start: int, stop: int) -> Ints:
+        """Return by token the label of directions that it determines, as `tail._label` finds it: (vocabulary,)."""
+        found = []
+        for held in self._held:
+            some = [(c - start, held[c]) for c in range(start, stop) if held.get(c, 0.0) != 0.0]
+            found.append(-1 if not some else some[0][0] if len(some) == 1 and some[0][1] == 1.0 else -2)
+        return np.array(found, dtype=np.int64)
+
+    def widths(self) -> str:
+        """Return the line of the numbers of columns in the tables."""
+        return f"    columns, wholes = {place_of(len(self._columns))}, {place_of(len(self._whole))}"
+
+    def tables(self, given: Floats) -> Tables:
         """Return what the code reads."""
         columns, whole = ([column for _, column in found.values()] for found in (self._columns, self._whole))
         shape = self._vocabulary
         return Tables(
-            np.array(columns, dtype=np.float64).reshape(len(columns), shape).T.copy(),
-            np.array(whole, dtype=np.int64).reshape(len(whole), shape).T.copy(),
-            np.full(self._guessed, -1, dtype=np.int32),
-            np.zeros(self._guessed, dtype=np.int32),
+            np.array(columns, dtype=np.float64).reshape(len(columns), shape).T.reshape(-1),
+            np.array(whole, dtype=np.int64).reshape(len(whole), shape).T.reshape(-1),
+            given.reshape(-1),
+            np.full(self._guessed, -1, dtype=np.int64),
+            np.zeros(self._guessed, dtype=np.int64),
+            np.zeros(self._guessed * self._kept[0], dtype=np.int64),
+            np.zeros(self._guessed * self._kept[1], dtype=np.int32),
+            np.zeros(self._guessed * self._kept[2]),
         )
 
     def total(self, terms: Iterable[tuple[str, float]], start: str = ZERO) -> str:
@@ -264,6 +339,16 @@ def entries_of(table: Rows, r: int) -> dict[int, float]:
     return dict(zip(table.number[cut].tolist(), table.weight[cut].tolist(), strict=True))
 
 
+def place_of(number: int) -> str:
+    """Return a place in an array as an unsigned literal: one that may be below 0 costs two instructions more."""
+    return f"np.uint64({number})"
+
+
+def in_floats(text: str) -> str:
+    """Return the float of a guess: of a sum of positions j1, j2, … that of their floats g1, g2, …, which is exact."""
+    return re.sub(r"\bj(\d+)", r"g\1", text) if _POSITIONS.fullmatch(text) else f"np.float64({text})"
+
+
 def as_literal(number: float) -> str:
     return repr(float(number))
 
@@ -282,3 +367,27 @@ def sum_of(first: str, second: str) -> str:
     if ZERO in (first, second):
         return first if second == ZERO else second
     return f"{first} + ({second})"
+
+
+def in_row(array: str, row: str, columns: int, column: int) -> str:
+    """Return the expression of a place in an array of rows that has one dimension."""
+    return f"{array}[{row} * {place_of(columns)} + {place_of(column)}]"
+
+
+def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return ascending numbers as ranges (first, last + 1)."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number:
+            found[-1] = (found[-1][0], number + 1)
+        else:
+            found.append((number, number + 1))
+    return found
+
+
+def by_position(table: Rows) -> Floats:
+    """Return the position table as numbers: (positions, directions that it writes)."""
+    directions, places = np.unique(table.number, return_inverse=True)
+    numbers = np.zeros((len(table.start) - 1, len(directions)))
+    numbers[np.repeat(np.arange(len(numbers)), np.diff(table.start)), places] = table.weight
+    return numbers

@@ -141,7 +141,8 @@ class ManyRuns(FastSession):
     def _given_to_turns(self, given: NDArray[np.int32], runs: InTurn) -> tuple[object, ...]:
         """Return the arguments of the straight-line code for many runs."""
         _, table, places = self._turns or (None, None, None)
-        arrays = (self._state, self._pools, self._control, given, runs, *self._rows, len(self._rows[0]))
+        flat = (array.reshape(-1) for array in self._rows)
+        arrays = (self._state, self._pools, self._control, given, runs, *flat, len(self._rows[0]))
         return (*arrays, table, self._plan.heads, places)
 
     def _build(self) -> None:
@@ -176,13 +177,6 @@ class ManyRuns(FastSession):
         """End the session: other sessions may use its arrays."""
         if not self.refused and sum(array.nbytes for array in (*self._state, *self._pools)) <= LARGEST_SPARE:
             _SPARE.give(self._sizes, fresh.SessionArrays(self._state, self._pools, self._control, self._call))
-
-    def _remember_more(self) -> None:
-        """Make the memo larger once it is full, if it can be; the straight-line code knows places in the old one."""
-        before = self._state
-        super()._remember_more()
-        if self._turns and self._state is not before:
-            self._turns[1].entries[:] = -1
 
     def _begin(self, count: int) -> None:
         """Go back to position 0, in front of a run."""

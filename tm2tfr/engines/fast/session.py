@@ -283,7 +283,8 @@ class FastSession:
     def _given_to_short(self, into: Buffers, most: int) -> tuple[object, ...]:
         """Return the arguments of the straight-line code."""
         _, table, places = self._short or (None, None, None)
-        given = (self._state, self._pools, self._control, into.answers, into.codes, into.numbers, most)
+        flat = (into.answers, into.codes.reshape(-1), into.numbers.reshape(-1))
+        given = (self._state, self._pools, self._control, *flat, most)
         return (*given, table, self._plan.heads, places)
 
     def _hurry(self, into: Buffers, most: int) -> tuple[int, int]:
@@ -317,8 +318,6 @@ class FastSession:
             made.forgotten_early(self._pools, int(control[k.EARLY]))
             control[[k.ENTRIES, k.EARLY]] = 0
             self._state = made.with_large_memo(state, self._plan)
-            if self._short:
-                self._short[1].entries[:] = -1
 
     def _room(self, positions: int) -> None:
         """Make room for this many positions."""

@@ -1,6 +1,7 @@
 """The runs of a machine as rows of the chapter's table, and their comparison, compiled with Numba; see `blocks`.
 
-A simulator of its own: it writes what each row has to be. Imported only where it has to be compiled.
+A simulator of its own: it writes what each row has to be. Imported only where it has to be compiled. Places in arrays are
+unsigned where many rows are written or read: one that may be below 0, which counts from the end, costs two instructions.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _DONE, _MORE_ROWS, _MORE_TAPE = range(3)
+_AT_ONCE = 256
 _RUN, _AT, _ORIGIN, _STATE, _HEAD, _LOWEST, _HIGHEST, _STEP, _TOKEN, _WRITTEN, _MOVED, _SHOWN = range(12)
 """What is known of a run between two calls: its number, the next row up to BOS, the cell where the input begins, the
 configuration and the outermost cells of the head, the token, symbol and move of the last step, whether rows are shown."""
@@ -46,7 +48,7 @@ def _rule(machine: RuleTable, state: Int, symbol: Int) -> Int:
     """Return the place of the rule of a state and a symbol, that of the last entry if there is none."""
     wanted = np.int64(state * machine.symbols + symbol)
     last = np.int64(len(machine.keys) - 1)
-    if last < 0:
+    if last < 0:  # δ is a table
         return wanted
     low, high = np.int64(0), last
     while low < high:
@@ -94,7 +96,7 @@ def _followed(
     token, written, before, shown = now[_TOKEN], now[_WRITTEN], now[_MOVED], now[_SHOWN] != 0
     symbol, stopped, why = np.int64(tape[head]), False, _DONE
     while True:
-        rule = _rule(machine, state, symbol)
+        rule = np.uint64(_rule(machine, state, symbol))
         to = np.int64(machine.to[rule])
         if step >= machine.limit and to >= 0:
             break
@@ -108,26 +110,28 @@ def _followed(
             if k == room:
                 why = _MORE_ROWS
                 break
-            out.x[k] = codes.shown[token] if token >= 0 else codes.unknown
-            out.q[k], out.b[k], out.a[k] = codes.state[state], codes.written[written], codes.read[symbol]
-            out.m[k], out.h[k] = before, head - origin
-            token = np.int64(codes.stops[state, symbol])
+            row = np.uint64(k)
+            out.x[row] = codes.shown[np.uint64(token)] if token >= 0 else codes.unknown
+            out.q[row], out.b[row] = codes.state[np.uint64(state)], codes.written[np.uint64(written)]
+            out.a[row], out.m[row], out.h[row] = codes.read[np.uint64(symbol)], before, head - origin
             if to >= 0:
-                token = np.int64(codes.answers[to, machine.written[rule], move + 1])
-            out.y[k] = token
-            shown = not codes.ends[token - codes.unknown]
+                token = np.int64(codes.answers[np.uint64(to), np.uint64(machine.written[rule]), np.uint64(move + 1)])
+            else:
+                token = np.int64(codes.stops[np.uint64(state), np.uint64(symbol)])
+            out.y[row] = token
+            shown = not codes.ends[np.uint64(token - codes.unknown)]
             k += 1
         if to < 0:
             stopped = True
             break
         written, before = np.int64(machine.written[rule]), move
-        tape[head], state = written, to
+        tape[np.uint64(head)], state = written, to
         head, step = head + goes, step + 1
         lowest, highest = min(lowest, head), max(highest, head)
         if head == 0 or head == end:  # noqa: PLR1714  (a set would be made here)
             why = _MORE_TAPE
             break
-        symbol = np.int64(tape[head])
+        symbol = np.int64(tape[np.uint64(head)])
     now[_STATE], now[_HEAD], now[_STEP], now[_LOWEST], now[_HIGHEST] = state, head, step, lowest, highest
     now[_TOKEN], now[_WRITTEN], now[_MOVED], now[_SHOWN] = token, written, before, np.int64(shown)
     out.steps[place], out.visited[place] = step, highest - lowest + 1
@@ -221,32 +225,70 @@ def simulated(
     return _DONE
 
 
+@compiled
+def _unlike(
+    tokens: Ints32, answers: Ints32, codes: Ints32, numbers: Floats, width: Int, out: RightRows, k: Int, e: Int, n: Int
+) -> bool:
+    """Return whether one of the `n` rows from `k` on is not the right one from `e` on; without a branch: see `compared`."""
+    unlike = False
+    for i in range(n):
+        u, v = np.uint64(k + i), np.uint64(e + i)
+        c, f = np.uint64(width) * u, np.uint64(2) * u
+        x = codes[c + np.uint64(3)] if width > 3 else tokens[u]
+        unlike |= (x != out.x[v]) | (answers[u] != out.y[v]) | (codes[c] != out.q[v])
+        unlike |= (codes[c + np.uint64(1)] != out.b[v]) | (codes[c + np.uint64(2)] != out.a[v])
+        unlike |= (numbers[f] != out.m[v]) | (numbers[f + np.uint64(1)] != out.h[v])
+    return unlike
+
+
+@compiled
+def _reach(out: RightRows, e: Int, n: Int) -> Int:
+    """Return the largest abs(h) of `n` right rows from `e` on."""
+    most = np.int32(0)
+    for i in range(n):
+        most = max(most, abs(out.h[np.uint64(e + i)]))
+    return np.int64(most)
+
+
 @entry
 def compared(
-    offsets: Ints, tokens: Ints32, answers: Ints32, codes: Ints32, numbers: Floats, out: RightRows, found: Ints, reach: Ints
+    offsets: Ints,
+    tokens: Ints32,
+    answers: Ints32,
+    codes: Ints32,
+    numbers: Floats,
+    width: Int,
+    out: RightRows,
+    found: Ints,
+    reach: Ints,
 ) -> Int:
     """Fill `found`, (runs,), with the place of the first row of each run that differs, or -1.
 
+    `_AT_ONCE` rows are compared at a time, all their cells, which the processor does with several rows in one instruction;
+    where they are not the same the first that differs is looked for.
+
     Args:
-        offsets, tokens, answers, codes, numbers: the rows of the decoder, see `FoundRows`; x is read off the
-            stream, as the fourth of the codes, if there are so many.
+        offsets, tokens, answers: the rows of the decoder, see `FoundRows`.
+        codes, numbers: (rows · width,), (rows · 2,) the same; x is read off the stream, as the fourth of the codes, if
+            there are so many.
         out: the right rows, see `columns.RightRows`.
         reach: (runs,) the largest abs(h) of the rows before it is written there.
     """
-    probed = codes.shape[1] > 3
     for r in range(len(found)):
-        first, right, size, most = offsets[r], out.offsets[r], offsets[r + 1] - offsets[r], 0.0
-        found[r] = -1
-        for i in range(out.offsets[r + 1] - right):
-            if i == size:
-                found[r] = i
+        first, right, size = offsets[r], out.offsets[r], offsets[r + 1] - offsets[r]
+        wanted = out.offsets[r + 1] - right
+        both, i, step = min(size, wanted), np.int64(0), np.int64(_AT_ONCE)
+        while i < both:
+            n, k, e = min(step, both - i), first + i, right + i
+            if width == 3:
+                unlike = _unlike(tokens, answers, codes, numbers, 3, out, k, e, n)
+            else:
+                unlike = _unlike(tokens, answers, codes, numbers, width, out, k, e, n)
+            if unlike and n == 1:
                 break
-            k, e = first + i, right + i
-            x = codes[k, 3] if probed else tokens[k]
-            same = x == out.x[e] and codes[k, 0] == out.q[e] and codes[k, 1] == out.b[e] and codes[k, 2] == out.a[e]
-            if not (same and numbers[k, 0] == out.m[e] and numbers[k, 1] == out.h[e] and answers[k] == out.y[e]):
-                found[r] = i
-                break
-            most = max(most, abs(numbers[k, 1]))
-        reach[r] = np.int64(most)
+            if unlike:
+                step = np.int64(1)
+            else:
+                i += n
+        found[r], reach[r] = -1 if i == wanted else i, _reach(out, right, i)
     return 0

@@ -108,7 +108,8 @@ class TuringBlocks:
     def differs(self, found: FoundRows, right: RightRows) -> tuple[Ints, Ints]:
         """Return the place of the first row of each run that differs, and the largest |h| before it."""
         differs, reach = (np.zeros(len(found.offsets) - 1, dtype=np.int64) for _ in range(2))
-        columns = found.fed(), found.answers, found.codes, found.numbers
+        codes, numbers = (array.reshape(-1) for array in (found.codes, found.numbers))
+        columns = found.fed(), found.answers, codes, numbers, found.codes.shape[1]
         self._compared(found.offsets, *columns, right, differs, reach)
         return differs, reach
 
