@@ -14,6 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent.parent
 LENGTHS = {
+    "reverse": (100, 200, 400, 800),
+    "histogram": (100, 200, 400, 800),
     "sort": (50, 100, 200, 300),
     "dyck-2": (20, 40, 60, 80),
     "sort-by-frequency": (20, 40, 60),

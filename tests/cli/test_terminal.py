@@ -245,3 +245,12 @@ def test_nobody_is_told_of_compiling_without_a_terminal() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=env, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+@pytest.mark.slow
+def test_how_far_a_compilation_is_is_shown() -> None:
+    work = "progress.PATIENCE = 0.05\nfrom tm2tfr.base.waiting import advanced, waiting"
+    steps = "\n    ".join(f"time.sleep(0.3)\n    advanced({done}, 1200, 'steps')" for done in (1, 2, 2))
+    told = f"with progress.telling_of_compiling([]), waiting('compiling [a]{{0}}'):\n    {steps}"
+    written = on_a_terminal(f"import time\nfrom tm2tfr.cli import progress\n{work}\n{told}")
+    assert re.search(r"compiling \[a\]\{0\}: 2 of 1,200 steps, about 0:0\d:\d\d left", written)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-Notice = Callable[[str], AbstractContextManager[object]]
-"""Given what is done, returns what is entered while it is done."""
+Advance = Callable[[int, int, str], None]
+"""Shows how much of some work is done: the things that are done, how many there are in all, and what they are."""
+Notice = Callable[[str], AbstractContextManager[Advance | None]]
+"""Given what is done, returns what is entered while it is done; it may give what shows how much of it is done."""
 _notices: list[Notice] = []
+_advances: list[Advance] = []
 
 
 @contextmanager
@@ -20,6 +23,21 @@ def noticed(notice: Notice) -> Iterator[None]:
         _notices.remove(notice)
 
 
-def waiting(text: str) -> AbstractContextManager[object]:
-    """Return what is entered while work is done that `text` names."""
-    return _notices[-1](text) if _notices else nullcontext()
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Tell whoever listens that the work named by `text` lasts from here on; see `advanced`."""
+    with _notices[-1](text) if _notices else nullcontext() as advance:
+        if advance is None:
+            yield
+            return
+        _advances.append(advance)
+        try:
+            yield
+        finally:
+            _advances.remove(advance)
+
+
+def advanced(done: int, every: int, things: str) -> None:
+    """Tell whoever listens that `done` of `every` things of the innermost work of `waiting` are done."""
+    if _advances:
+        _advances[-1](done, every, things)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as Bar
 
+    from tm2tfr.base.waiting import Advance
     from tm2tfr.runs.comparison import Progress
     from tm2tfr.runs.plan import Shown
 
@@ -262,26 +263,44 @@ def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[obj
 
 
 @contextmanager
-def _compiling(text: str) -> Iterator[None]:
-    """Show that something is compiled, once it takes a while: above the line that is there, or in one of its own."""
+def _compiling(text: str) -> Iterator[Advance]:
+    """Show that something is compiled, once it takes a while: above the line that is there, or in one of its own.
+
+    What is yielded shows how much of it is done, in a line of its own, with an estimate of the time that is left.
+    """
     own: list[Bar] = []
+    far, kind, first = "", "", (0, time.monotonic())
 
     def show() -> None:
+        from rich.markup import escape
+
         if any(WAITING in str(task.fields.get("note")) for bar in _lines for task in bar.tasks):
             return  # this line says it
         above = next((bar for bar in _lines if bar.live.is_started), None)
         if above is not None:
             above.console.print(text, highlight=False)
             return
-        own.append(line(text))
-        own[0].add_task("", total=None)
+        own.append(line("{task.fields[work]}{task.fields[far]}"))
+        own[0].add_task("", total=None, work=escape(text), far=far)
         own[0].start()
+
+    def advance(done: int, every: int, things: str) -> None:
+        nonlocal far, kind, first
+        now = time.monotonic()
+        if (kind and kind != things) or done < first[0]:
+            first = done, now
+        kind = things
+        seconds = (every - done) * (now - first[1]) / max(done - first[0], 1)
+        left = f", about {timedelta(seconds=round(seconds))} left" if done > first[0] else ""
+        far = f": {done:,} of {every:,} {things}{left}"
+        for bar in own:
+            bar.update(bar.task_ids[0], far=far)
 
     clock = threading.Timer(PATIENCE, show)
     clock.daemon = True
     clock.start()
     try:
-        yield
+        yield advance
     finally:
         clock.cancel()
         clock.join()

@@ -17,8 +17,10 @@ from itertools import product
 from math import prod
 
 from tm2tfr.base.errors import CompileError
+from tm2tfr.base.waiting import advanced
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import clusters
+from tm2tfr.sources.sequence.forecast import Forecast
 from tm2tfr.sources.sequence.functions import NOTHING, Nothing, Tuple, kinds_of_loops, mixed, roots_of
 from tm2tfr.sources.sequence.loops import Settling
 from tm2tfr.sources.sequence.rooted import Remembered, Rooted, projected
@@ -114,18 +116,24 @@ class Domains:
         attends = {node: AttentionValues(self, node) for node in roots if isinstance(node, seq.Attend)}
         for node in roots:
             self._at[node] = [[]] * length
+        forecast = Forecast(length)
+        done, every = 0, len(attends) * length * (length + 1) // 2
         for n in (length, *range(1, length)):  # the sets of one length do not depend on those of another
             first = early and n == length
             for section in range(1 + 2 * len(settling)):
                 here = [node for node in roots if parts[node] == section]
 
                 def compute(here: list[seq.Operation] = here, n: int = n, *, first: bool = first) -> None:
+                    nonlocal done
                     for node in here:
                         if first and isinstance(node, seq.Attend):
                             self._refuse_too_many(node)
                         if not isinstance(node, seq.PassState):
                             found = attends[node].sets(n) if isinstance(node, seq.Attend) else self._given(node, n)
                             self._at[node][n - 1] = found
+                        if node in attends:
+                            done = min(done + n, every)  # a loop has its attentions analysed more than once
+                            advanced(done, every, "positions analysed")
 
                 if section % 2:
                     settling[section // 2](n, compute)
@@ -133,6 +141,8 @@ class Domains:
                     compute()
             for node in wanted if first else ():
                 self._values(node, length)
+            if attends and (problem := forecast.after(n)):
+                raise graph.refusal(wanted[0], problem, forecast.remedy)
 
     def _refuse_too_many(self, node: seq.Attend) -> None:
         """Raise CompileError if what an attention compares or carries has too many values on the longest inputs alone."""

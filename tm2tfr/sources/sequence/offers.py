@@ -63,7 +63,8 @@ def _means(offers: tuple[tuple[Offer, int], ...], most: int) -> frozenset[Item]:
     span = int((max(numbers) - least) * scale) * many
     if span > MOST_BITS:
         raise TooManyError
-    row = span + 1  # of the sets of sums by count, one after the other in one set: a position adds a row and its value
+    size = span // 8 + 1  # bytes of a row of bits; rows are the sets of sums by count: a position adds a row and its value
+    row = 8 * size
     reached = 1
     for offer, times in offers:
         moves = [row + int((Fraction(value) - least) * scale) for value in offer.values]  # type: ignore[arg-type]
@@ -71,10 +72,9 @@ def _means(offers: tuple[tuple[Offer, int], ...], most: int) -> frozenset[Item]:
     if reached.bit_count() > 64 * most:
         raise TooManyError
     means_of = _known_means if row <= LARGE else _means_of
-    every, count, means = (1 << row) - 1, 0, set[Item]()
-    while reached := reached >> row:
-        count += 1
-        if sums := reached & every:
+    rows, means = reached.to_bytes(reached.bit_length() // 8 + 1, "little"), set[Item]()
+    for count in range(1, len(rows) // size + 1):  # a slice of bytes each: shifting the whole number takes as long as it is
+        if sums := int.from_bytes(rows[count * size : (count + 1) * size], "little"):
             means.update(means_of(sums, count, scale, least.numerator, least.denominator))
             if len(means) > most:
                 raise TooManyError

@@ -16,6 +16,8 @@ from tm2tfr.sources.sequence.offers import Offer, TooManyError, picked
 
 IMPOSSIBLE, IDLE = 0, 1
 """The numbers of two offers: of a position that cannot be there at all, and of one that is never selected."""
+MOST_CACHED = 1 << 14
+"""The most sets whose results are kept from one length of the input to the next."""
 EXACT = 2_048
 """So many combinations of values at one position and length are gone through; of more, arguments are taken apart."""
 
@@ -127,6 +129,9 @@ class AttentionValues:
 
     def _worked_out(self, n: int) -> list[int]:
         domains = self._domains
+        for cache in (self._own, self._asked, self._brought, self._picked):
+            if len(cache) > MOST_CACHED:  # where each length has sets of its own, all of these would be N² sets
+                cache.clear()
         if any(self._size(self._key_roots, n, j) > EXACT for j in range(n)):
             return self._roughly(n, range(n))
         keys = [self._brought_at(n, j) for j in range(n)]

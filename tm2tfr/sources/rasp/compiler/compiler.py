@@ -70,6 +70,8 @@ NamedSOp = tuple[str, SOp]
 """An output: its name, and the s-op."""
 TRIED, TRIED_LENGTH = 200, 3
 """How many inputs, and of up to which length, are tried to find an s-op that is undefined where the chosen one is not."""
+SHORT = 3
+"""Up to which length the values of nodes are known soon: a selection that looks ahead does so on these inputs as a rule."""
 FEW_LENGTH = 16
 """Up to which length a few inputs are tried."""
 
@@ -171,6 +173,10 @@ def compile_program(program: Program, options: RaspOptions) -> Decoder:
     return replace(decoder, provenance=provenance.noted(decoder.provenance, notes))
 
 
+def _looks_ahead(domains: Domains) -> bool:
+    return any(facts.ahead is not None for facts in domains.facts.values())
+
+
 class _Attempt:
     """Compiles some outputs of a program."""
 
@@ -201,39 +207,40 @@ class _Attempt:
             stated = {"sop": program.chosen, "alphabet": written(program.alphabet), "unbounded": "True", "mask": "none"}
             said = provenance.stated(RASP, source=self._text, name=program.name, options=stated)
             return compile_unbounded(graph, provenance.noted(said, notes))
-        mask, cautions = self._mask(graph, outputs)
+        mask, cautions, domains = self._mask(graph, outputs)
         stated = {"sop": program.chosen, "alphabet": written(program.alphabet)}
         stated |= {"max_length": str(self._length), "mask": mask}
         stated |= {"max_values": str(limits.values), "max_units": str(limits.units)}
         said = provenance.stated(RASP, source=self._text, name=program.name, options=stated)
         said = provenance.noted(said, [*cautions, *notes])
-        return compile_graph(graph, length=self._length, mask=mask, limits=limits, provenance=said)
+        return compile_graph(graph, length=self._length, mask=mask, limits=limits, provenance=said, domains=domains)
 
-    def _mask(self, graph: SequenceGraph, outputs: Sequence[NamedSOp]) -> tuple[RaspMask, list[str]]:
-        """Return the mask of every head, with what is not proved about it."""
+    def _mask(self, graph: SequenceGraph, outputs: Sequence[NamedSOp]) -> tuple[RaspMask, list[str], Domains | None]:
+        """Return the mask of every head, with what is not proved about it, and the values of nodes if they are known."""
         if self._asked == "none":
-            return "none", []
-        may = self._may_look_ahead(graph)
-        if not may:
-            return "future", []
+            return "none", [], None
+        may, domains = self._may_look_ahead(graph)
         if self._asked is None:
-            return "none", []
+            return "none" if may else "future", [], domains
+        if not may:
+            return "future", [], None
         found, upto = looks_ahead([sop for _, sop in outputs], self._program.alphabet, min(self._length, 8))
         if found is not None:
             raise self._refusal(found)
         what = f"it selects no later position on any input of up to {upto} tokens, which is not proved beyond"
-        return "future", [f"the mask is 'future', as was asked for: {what}"]
+        return "future", [f"the mask is 'future', as was asked for: {what}"], None
 
-    def _may_look_ahead(self, graph: SequenceGraph) -> bool:
-        """Return whether a selection may look ahead, as far as the sets of values tell: on short inputs first."""
-        wanted = [node for _, node in graph.outputs]
-        for length in dict.fromkeys([min(3, self._length), self._length]):
-            # Where nothing looks ahead, the sets are those under the mask, unless that was asked for in spite of them.
-            early, most = self._asked is None and length == self._length, limits_of(self._options).values
-            domains = Domains(graph, length, wanted=wanted, most=most, early=early)
-            if any(facts.ahead is not None for facts in domains.facts.values()):
-                return True
-        return False
+    def _may_look_ahead(self, graph: SequenceGraph) -> tuple[bool, Domains | None]:
+        """Return whether a selection may look ahead, as far as the sets of values tell, and these sets on all inputs.
+
+        Short inputs are tried first: if one looks ahead on these, the sets on all inputs are not known.
+        """
+        wanted, most = [node for _, node in graph.outputs], limits_of(self._options).values
+        if self._length > SHORT and _looks_ahead(Domains(graph, SHORT, wanted=wanted, most=most, early=False)):
+            return True, None
+        # Where nothing looks ahead, the sets are those under the mask, unless that was asked for in spite of them.
+        domains = Domains(graph, self._length, wanted=wanted, most=most, early=self._asked is None)
+        return _looks_ahead(domains), domains
 
     def _refusal(self, found: Ahead) -> CompileError:
         selector = found.selector

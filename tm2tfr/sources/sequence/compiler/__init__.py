@@ -45,11 +45,13 @@ def compile_graph(
     mask: Literal["none", "future"] = "none",
     limits: Limits | None = None,
     provenance: Mapping[str, str] | None = None,
+    domains: Domains | None = None,
 ) -> Decoder:
     """Return a decoder that answers every output of `graph` at every position of inputs of 1 to `length` tokens.
 
     Args:
         mask: that of every head.
+        domains: the values of its nodes under this mask, if they are known.
 
     Raises:
         CompileError: where a node has too many values, or a table too many entries.
@@ -58,7 +60,7 @@ def compile_graph(
         raise CompileError(f"an input has at least 1 token, and --max-length is {length}: use a larger one")
     limits, causal = limits or Limits(), mask == "future"
     nodes = [node for _, node in graph.outputs]
-    domains = Domains(graph, length, wanted=nodes, causal=causal, most=limits.values)
+    domains = domains or Domains(graph, length, wanted=nodes, causal=causal, most=limits.values)
     stream = StreamPlan(graph.alphabet, length, mask)
     lowering = Lowering(domains, stream, causal=causal, most_units=limits.units)
     outputs = [lowering.answered(name, node) for name, node in graph.outputs]

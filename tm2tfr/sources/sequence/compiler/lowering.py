@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, prod
 
+from tm2tfr.base.waiting import advanced
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.codes import (
@@ -71,6 +72,7 @@ class Lowering:
         self._clusters: dict[seq.Selection, list[tuple[SelectorCluster, Scored]]] = {}
         self._means: dict[seq.Attend, Numbered] = {}
         self._groups: dict[str, seq.Operation] = {}
+        self._every = len(seq.ordered(domains.wanted))
         self._looping = Looping(domains, self.linear, stream.space)
 
     @property
@@ -113,6 +115,7 @@ class Lowering:
         """Return the code of a node, which may be one of several bits for a value."""
         if node not in self._coded:
             self._coded[node] = self._code_of(node)
+            advanced(len(self._coded), self._every, "operations compiled")
         return self._coded[node]
 
     def _code_of(self, node: seq.Operation) -> Code:  # noqa: PLR0911  # noqa: PLR0911
