@@ -195,7 +195,7 @@ def test_every_public_function_is_tried() -> None:
         "claim_template": "a key, in tests/lab/hidden/test_claims.py",
         "score_claim": "a key, likewise",
         "verify_disguise": "hidden weights and a key, likewise",
-        "make_suite": "nothing, in tests/lab/hidden/test_disguise.py",
+        "make_suite": "nothing, in tests/lab/hidden/test_suite.py",
         "check_batch": "every subject, in tests/runs/batches",
         "run_batch": "likewise",
         "draw_requests": "RASP programs alone, in tests/sources/rasp/drawing",

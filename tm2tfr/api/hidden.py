@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.base.errors import DisguiseError
+from tm2tfr.base.errors import DisguiseError, Tm2tfrError
 from tm2tfr.runs.plan import is_count
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from tm2tfr.lab.hidden.claim import HiddenClaim
     from tm2tfr.lab.hidden.disguise import Disguised
     from tm2tfr.lab.hidden.key import Key
-    from tm2tfr.lab.hidden.score import ClaimScores, Member
+    from tm2tfr.lab.hidden.population import Member
+    from tm2tfr.lab.hidden.score import ClaimScores
     from tm2tfr.lab.hidden.verify import Proved
     from tm2tfr.runs.comparison import Progress
 
@@ -111,15 +113,15 @@ def claim_template(key: Key | str | Path) -> str:
 def make_suite(
     folder: str | Path,
     *,
-    seed: int = 0,
+    seed: int | None = None,
     workers: int | None = 1,
     progress: Progress | None = None,
     resume: bool = False,
 ) -> Path:
-    """Write forty hidden models of all sources in three grades to a new folder, the keys in a folder of their own.
+    """Write forty hidden models of all sources in three grades to a new folder, keys and seed in a folder of their own.
 
     Args:
-        seed: 0 or more; the same seed gives the same bytes.
+        seed: None: a random one, which nobody can guess; or 0 or more: the same seed gives the same bytes.
         workers: the number of processes; None: one per core.
         progress: called with how many models are made, and how many there are.
         resume: keep the finished models of a suite that was stopped, if their files have their digests.
@@ -129,15 +131,27 @@ def make_suite(
         DatasetError: if it cannot be resumed: it has something else, or a suite of another seed or version.
         DisguiseError: for an invalid seed.
     """
-    from tm2tfr.lab.hidden.score import make_suite as made
+    from tm2tfr.lab.hidden.suite import make_suite as made
 
-    _check_seed(seed)
-
+    if seed is not None:
+        _check_seed(seed)
     return made(folder, _hide, seed=seed, workers=workers, progress=progress, resume=resume)
 
 
 def _hide(member: Member, grade: int, seed: int) -> Disguised:
-    return disguise(Subject.of(member.name, options=member.options), grade=grade, seed=seed)
+    """Return a member of a suite, hidden: of a random one, the first that is suitable and answers the same in floats."""
+    if member.drawn is None:
+        return disguise(Subject.of(member.name, options=member.options), grade=grade, seed=seed, rename_tokens=True)
+    from tm2tfr.lab.hidden.population import sources, suitable
+
+    for source in sources(member):
+        with suppress(Tm2tfrError):  # it cannot be compiled or hidden: the next one is tried
+            subject = Subject.of(source)
+            if suitable(subject.decoder, subject.program):
+                made = disguise(subject, grade=grade, seed=seed, rename_tokens=True)
+                if not made.key.equal["different"]:
+                    return made
+    raise DisguiseError(f"no random {member.name} can be hidden: report this")
 
 
 def _key(given: Key | str | Path) -> Key:

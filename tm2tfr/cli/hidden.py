@@ -55,7 +55,10 @@ def disguise(
     suite: Annotated[bool, option("Write 40 hidden models of all sources to the folder --output, with keys.")] = False,
     resume: Annotated[bool, option("Resume a suite: make only what is missing.")] = False,
     asked: Annotated[
-        Asked, But(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
+        Asked,
+        But(
+            seed=seed("", "Another disguise for each whole number from 0 on. Default: 0; of --suite, a secret random one.")
+        ),
     ],
 ) -> None:
     """Write weights that compute the same function and do not show how, and the key that explains them.
@@ -78,7 +81,7 @@ def disguise(
     if verify is not None:
         if output is not None or key is not None:
             raise UsageError("tm2tfr disguise: --verify writes nothing: omit --output and --key")
-        if grade is not None or "seed" in asked.parameters or "seed" in asked.options:
+        if grade is not None or _has_seed(asked):
             raise UsageError("tm2tfr disguise: the key of --verify has the grade and the seed: omit --grade and --seed")
         if not asked.named:
             raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
@@ -177,6 +180,10 @@ def _compared(equal: Mapping[str, object], inputs: str) -> str:
     return f"found in {equal['dtype']}, in the dense engine; others may round otherwise: {runs}: {found}"
 
 
+def _has_seed(asked: Asked) -> bool:
+    return "seed" in asked.parameters or "seed" in asked.options
+
+
 def _seed(asked: Asked) -> int:
     return seed_number(asked.parameters.get("seed", asked.options.get("seed", 0)), "tm2tfr disguise")
 
@@ -208,8 +215,8 @@ def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | N
     from tm2tfr.api.hidden import make_suite
 
     with making("models") as progress:
-        made = make_suite(output, seed=_seed(asked), progress=progress, resume=resume)
-    typer.echo(f"wrote {made}")
+        made = make_suite(output, seed=_seed(asked) if _has_seed(asked) else None, progress=progress, resume=resume)
+    typer.echo(f"wrote {made}; keys and seed are in {made / 'keys'}: withhold that folder")
     raise typer.Exit(0)
 
 

@@ -14,11 +14,8 @@ from tests.strategies import DEPTH, some
 from tests.targets.matrices.programs import needs_torch
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.engines.exact import Exact
-from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.dead_code import prompts_of
-from tm2tfr.lab.hidden.disguise import Disguised
 from tm2tfr.lab.hidden.key import load_key, of_dict
-from tm2tfr.lab.hidden.score import MEMBERS, Member, make_suite, members
 from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import dumps
@@ -155,29 +152,3 @@ def test_hidden_weights_of_every_source_are_exported(
     done = tm2tfr.export_to(to, made.decoder, tmp_path / "out", positions=24 if to == "gpt2" else None)
     assert "verified: " in str(done)
     assert name != "half-adder" or tm2tfr.verify_export(tmp_path / "out", machine=made.decoder).same
-
-
-# ── the suite ───────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_suite_has_forty_models_in_three_grades() -> None:
-    assert len(MEMBERS) == 40
-    every = members(0)
-    assert [sum(grade == g for _, grade in every) for g in (1, 2, 3)] == [14, 13, 13]
-    assert every == members(0) != members(1)
-
-
-@pytest.mark.slow
-def test_a_suite_has_models_keys_and_an_index(tmp_path: Path) -> None:
-    made, told, calls = hidden("half-adder", 1), list[tuple[int, int]](), list[int]()
-
-    def hides(_member: Member, _grade: int, seed: int) -> Disguised:
-        calls.append(seed)
-        return made
-
-    folder = make_suite(tmp_path / "suite", hides, seed=0, progress=lambda *n: told.append(n))
-    assert told[-1] == (40, 40)
-    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "keys", "manifest.json", "models", "suite.json"]
-    assert (folder / "models" / "07.claim.json").read_text(encoding="utf-8") == template(answer(made.key))
-    assert "half-adder" not in (folder / "suite.json").read_text(encoding="utf-8")
-    assert "half-adder" not in (folder / "manifest.json").read_text(encoding="utf-8")
-    assert calls == list(range(1, 41))
-    assert sum(path.is_file() for path in folder.rglob("*")) == 123
