@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.lab.hidden.dead_code import Profile
-from tm2tfr.lab.hidden.decoys import Cancelling, Decoys
+from tm2tfr.lab.hidden.decoys import Decoys
 from tm2tfr.lab.hidden.dyadic import Dyadic, Turn, padded, product, rounds_for
 from tm2tfr.lab.hidden.key import LayerKey, TurnedBasis, UnitKey
 from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit, turned, widened
@@ -93,7 +93,7 @@ def built(decoder: Decoder, seen: Profile, grade: int, chance: random.Random) ->
         wide.bias = np.zeros_like(wide.bias)
     wide.layers = list(_rounded(wide.layers, decoder, seen, room))
     if grade == 3:
-        Decoys(wide, room, seen, chance).add(Cancelling.of(wide, room, seen, decoder, chance))
+        Decoys(wide, room, seen, decoder, chance).add()
     elif grade == 2:
         for layer in wide.layers:
             for head in layer.heads:
@@ -111,18 +111,7 @@ def _key_of(layer: WideLayer) -> LayerKey:
     units = None
     if layer.units is not None:
         units = tuple(UnitKey(unit.of, unit.scale, unit.pair) for unit in layer.units)
-    heads, moved = tuple(head.of for head in layer.heads), tuple(sorted(layer.moved.items()))
-    head_groups = _groups(head.group for head in layer.heads)
-    return LayerKey(layer.of, heads, units, moved, head_groups, _groups(unit.group for unit in layer.units or ()))
-
-
-def _groups(groups: Iterable[int | None]) -> tuple[tuple[int, ...], ...]:
-    """Return the numbers of the parts of each group, from the group of each part."""
-    found: dict[int, list[int]] = {}
-    for number, group in enumerate(groups):
-        if group is not None:
-            found.setdefault(group, []).append(number)
-    return tuple(tuple(numbers) for numbers in found.values())
+    return LayerKey(layer.of, tuple(head.of for head in layer.heads), units, tuple(sorted(layer.moved.items())))
 
 
 def _rounded(layers: Sequence[WideLayer], decoder: Decoder, seen: Profile, room: Room) -> Iterator[WideLayer]:

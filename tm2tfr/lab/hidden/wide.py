@@ -24,7 +24,6 @@ class WideHead:
 
     Args:
         of: (layer, head) from 0, None of a decoy.
-        group: of decoys whose sum is 0, a number that they share.
     """
 
     of: tuple[int, int] | None
@@ -34,7 +33,6 @@ class WideHead:
     output: Dyadic
     mask: Mask = "future"
     soft: bool = False
-    group: int | None = None
 
     @property
     def scores(self) -> bool:
@@ -48,9 +46,8 @@ class WideUnit:
 
     Args:
         of: the number of the unit that it is; None: none.
-        scale: the factor of what it reads: of a unit of the original, or within a group.
-        pair: of the two units of a linear map, its number; None: it is a unit of the original, or a dead one.
-        group: of dead units whose sum is 0, a number that they share.
+        scale: the factor of what a unit of the original reads.
+        pair: of the two units of a linear map, its number; None: it is a unit of the original, or a silent one.
     """
 
     of: int | None
@@ -59,7 +56,6 @@ class WideUnit:
     writes: Dyadic
     scale: float = 1.0
     pair: int | None = None
-    group: int | None = None
 
 
 @dataclass
@@ -329,7 +325,7 @@ class Room:
 
         added: list[tuple[int, ...]] = []
         constants, copies = more(exact, many), more(loose, needed)
-        junk = more(exact, padded(len(exact) + (carried[0] if grade == 3 else 0)) - len(exact))
+        junk = more(exact, padded(len(exact) + (2 * carried[0] if grade == 3 else 0)) - len(exact))
         noise = more(loose, padded(len(loose) + (carried[1] if grade == 3 else 0)) - len(loose))
         bounded = [*bounded, *constants]
         return cls(
