@@ -194,6 +194,7 @@ def test_every_public_function_is_tried() -> None:
         "disguise": "every subject, in tests/lab/hidden",
         "claim_template": "a key, in tests/lab/hidden/test_claims.py",
         "score_claim": "a key, likewise",
+        "score_baseline": "a key and hidden weights, or a suite, in tests/lab/hidden/test_baselines.py",
         "verify_disguise": "hidden weights and a key, likewise",
         "make_suite": "nothing, in tests/lab/hidden/test_suite.py",
         "check_batch": "every subject, in tests/runs/batches",

@@ -12,11 +12,13 @@ from tm2tfr.runs.plan import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
+    from tm2tfr.lab.hidden.baselines import Baseline
     from tm2tfr.lab.hidden.claim import HiddenClaim
     from tm2tfr.lab.hidden.disguise import Disguised
     from tm2tfr.lab.hidden.key import Key
     from tm2tfr.lab.hidden.population import Member
     from tm2tfr.lab.hidden.score import ClaimScores
+    from tm2tfr.lab.hidden.suite import SuiteScores
     from tm2tfr.lab.hidden.verify import Proved
     from tm2tfr.runs.comparison import Progress
 
@@ -80,7 +82,7 @@ def verify_disguise(hidden: Given, key: Key | str | Path) -> Proved:
 
 
 def score_claim(key: Key | str | Path, claim: HiddenClaim | str | Path | bytes) -> ClaimScores:
-    """Return how much of the truth about hidden weights a claim found, with precision and recall.
+    """Return how much of the truth about hidden weights a claim found: one number for each kind of thing.
 
     Args:
         key: a key, or the path to one.
@@ -97,6 +99,47 @@ def score_claim(key: Key | str | Path, claim: HiddenClaim | str | Path | bytes) 
     if isinstance(claim, bytes):
         claim = decoded_claim(claim, truth, file="<stdin>")
     return score(load_claim(claim, truth) if isinstance(claim, str | Path) else claim, truth)
+
+
+def score_baseline(
+    key: Key | str | Path,
+    baseline: Baseline,
+    *,
+    weights: Given | None = None,
+    progress: Progress | None = None,
+) -> ClaimScores | SuiteScores:
+    """Return the scores of a claim that anybody makes in minutes, see `tm2tfr.lab.hidden.baselines`.
+
+    Args:
+        key: a key, or the path to one; or the folder of a suite with its keys.
+        baseline: ``embeddings``, ``cancelling``, ``variance``, ``probe`` or ``blind``.
+        weights: the hidden weights of a key, see `Subject.of`; None for a suite.
+        progress: called with how many models of a suite are scored, and how many there are.
+
+    Raises:
+        DisguiseError: for another base line; if the key or the suite cannot be read; if weights are missing, not those of
+            the key, or given for a suite.
+    """
+    from tm2tfr.lab.hidden.baselines import BASELINES
+    from tm2tfr.lab.hidden.baselines import baseline as claimed
+    from tm2tfr.lab.hidden.claim import answer
+    from tm2tfr.lab.hidden.key import hidden_digest
+    from tm2tfr.lab.hidden.score import score
+    from tm2tfr.lab.hidden.suite import score_suite
+
+    if baseline not in BASELINES:
+        raise DisguiseError(f"there is no base line {baseline!r}: use {', '.join(BASELINES)}")
+    if isinstance(key, str | Path) and Path(key).is_dir():
+        if weights is not None:
+            raise DisguiseError("a suite has its own weights: omit weights")
+        return score_suite(key, baseline, progress)
+    opened = _key(key)
+    if weights is None:
+        raise DisguiseError("a base line is a claim about hidden weights: name their file, weights=FILE")
+    decoder = Subject.of(weights).decoder
+    if hidden_digest(decoder) != opened.digest:
+        raise DisguiseError("these are not the weights of this key: their digests differ: name the file made with it")
+    return score(claimed(baseline, decoder, opened), answer(opened))
 
 
 def claim_template(key: Key | str | Path) -> str:

@@ -18,7 +18,7 @@ from tm2tfr.engines.decode import observe_all
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.lab.hidden.baselines import cancelling
-from tm2tfr.lab.hidden.bounds import Bounds, silent_units
+from tm2tfr.lab.hidden.bounds import StreamBounds, silent_units
 from tm2tfr.lab.hidden.build import built
 from tm2tfr.lab.hidden.claim import NOTHING, answer
 from tm2tfr.lab.hidden.dead_code import DeadCode, dead_code, profiled, prompts_of
@@ -73,7 +73,7 @@ def test_the_stream_stays_within_its_bounds_and_silent_units_are_silent(name: st
     wide, basis = turned_back(made), made.key.basis
     silent = silent_units(wide, made.decoder.features)
     assert sum(map(len, silent)) >= len(answer(made.key).units) > 0
-    bounds, stages = Bounds.embedded(wide, made.decoder.features), []
+    bounds, stages = StreamBounds.embedded(wide, made.decoder.features), []
     for layer in wide.layers:
         stages.append(bounds := bounds.after_heads(layer.heads))
         stages.append(bounds := bounds.after_units(layer.units or (), layer.offset))
@@ -104,7 +104,7 @@ def test_what_is_bounded() -> None:
     wide = widened(tm2tfr.compile("chapter"), tm2tfr.compile("chapter").layout.width)
     features = ("1/(i+1)", "1", "i")
     wide.position, wide.token = np.eye(wide.width)[:, :3], np.zeros_like(wide.token)
-    found = Bounds.embedded(wide, features)
+    found = StreamBounds.embedded(wide, features)
     assert found.finite.tolist() == [True, True, False, *[True] * (wide.width - 3)]
     assert (found.low[0], found.high[1]) == (pytest.approx(0.0, abs=1e-9), pytest.approx(1.0))
     unit = WideUnit(None, np.eye(wide.width)[0], -1.0, np.eye(wide.width)[3])

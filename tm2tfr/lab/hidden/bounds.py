@@ -28,7 +28,7 @@ SLACK = 2.0**-40
 
 
 @dataclass(frozen=True)
-class Bounds:
+class StreamBounds:
     """Intervals of numbers.
 
     Args:
@@ -99,7 +99,7 @@ def silent_units(wide: Wide, features: Sequence[str]) -> list[frozenset[int]]:
     """Return the numbers of the silent units of each layer; none for weights with layer norms, which get no bounds."""
     if wide.norm is not None or any(layer.attention_norm or layer.feed_forward_norm for layer in wide.layers):
         return [frozenset()] * len(wide.layers)
-    bounds, found = Bounds.embedded(wide, features), []
+    bounds, found = StreamBounds.embedded(wide, features), []
     for layer in wide.layers:
         bounds = bounds.after_heads(layer.heads)
         found.append(frozenset(u for u, unit in enumerate(layer.units or ()) if bounds.read(unit)[1] <= 0))

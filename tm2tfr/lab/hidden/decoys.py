@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from tm2tfr.lab.hidden.bounds import Bounds
+from tm2tfr.lab.hidden.bounds import StreamBounds
 from tm2tfr.lab.hidden.dead_code import BOUNDED, Profile
 from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit
@@ -54,13 +54,13 @@ class Decoys:
             layers.insert(at, WideLayer(None, [], None, np.zeros(self._room.width)))
         most = max((len(layer.heads) for layer in layers), default=0)
         units = max((len(layer.units or ()) for layer in layers), default=0)
-        bounds = Bounds.embedded(self._wide, self._features)
+        bounds = StreamBounds.embedded(self._wide, self._features)
         for number, layer in enumerate(layers):
             many = most + self._chance.randint(0, 1) - len(layer.heads)
             layer.heads += [self._head(layers[: number + 1], bounds) for _ in range(many)]
             bounds = bounds.after_heads(layer.heads).after_units(layer.units or (), layer.offset)
         self._alike([head for layer in layers for head in layer.heads])
-        bounds = Bounds.embedded(self._wide, self._features)
+        bounds = StreamBounds.embedded(self._wide, self._features)
         for number, layer in enumerate(layers):
             bounds = bounds.after_heads(layer.heads)
             many = max(2, units // 8 + self._chance.randint(0, 2))
@@ -78,7 +78,7 @@ class Decoys:
                 self._wide.token[direction, token] = self._chance.choice((-1.0, 0.0, 1.0))
 
     # ── decoy heads and silent units ────────────────────────────────────────────────────────────────────────
-    def _head(self, layers: Sequence[WideLayer], bounds: Bounds) -> WideHead:
+    def _head(self, layers: Sequence[WideLayer], bounds: StreamBounds) -> WideHead:
         """Return a decoy for the last of these layers: it attends to all, by position, or as a head of the original does.
 
         Args:
@@ -108,7 +108,7 @@ class Decoys:
             outputs[component, target] = chance.choice((-1.0, 1.0))
         return WideHead(None, query, key, values, outputs.T, mask, self._soft)
 
-    def _silent(self, bounds: Bounds, behind: Sequence[WideLayer]) -> WideUnit:
+    def _silent(self, bounds: StreamBounds, behind: Sequence[WideLayer]) -> WideUnit:
         """Return a unit that no input activates; it reads what decoys write, and would write to what matters.
 
         Args:
@@ -124,7 +124,7 @@ class Decoys:
         unit.bias = -(float(np.ceil(2 * (bounds.read(unit)[1] - CLEAR / 4))) / 2 + CLEAR)
         return unit
 
-    def _bounded(self, bounds: Bounds) -> list[int]:
+    def _bounded(self, bounds: StreamBounds) -> list[int]:
         """Return exact directions of the original, and constants, that stay near 0 on every input."""
         exact = set(self._room.exact)
         near = bounds.finite & (np.maximum(-bounds.low, bounds.high) <= BOUNDED)

@@ -16,17 +16,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tm2tfr._version import __version__
-from tm2tfr.base.errors import DatasetError
+from tm2tfr.base.errors import DatasetError, DisguiseError
 from tm2tfr.base.text.shown import json_text
+from tm2tfr.lab.hidden.baselines import Baseline, baseline
 from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.disguise import GRADES, Disguised
+from tm2tfr.lab.hidden.key import load_key
 from tm2tfr.lab.hidden.population import FAMILIES, SHIPPED, Member
+from tm2tfr.lab.hidden.score import KINDS, ClaimScores, mean_of, score, shown
 from tm2tfr.lab.line.folder import folder_named, production
 from tm2tfr.lab.line.manifest import sha256
 from tm2tfr.lab.line.pool import Job, Made
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.runs.plan import is_count
-from tm2tfr.transformer.storage import dumps
+from tm2tfr.transformer.storage import dumps, load
 
 MODELS, KEYS, INDEX, README = "models", "keys", "suite.json", "README.md"
 SEED = f"{KEYS}/seed.json"
@@ -137,6 +140,67 @@ def members(seed: int) -> list[HiddenMember]:
 def _own_seed(seed: int, number: int) -> int:
     """Return the seed of one disguise, from which neither that of the suite nor that of another one follows."""
     return int(hashlib.sha256(f"tm2tfr suite {seed} {number}".encode()).hexdigest()[:32], 16)
+
+
+# ── base lines on a suite, by grade
+@dataclass(frozen=True)
+class SuiteScores:
+    """The scores of a base line on all models of a suite.
+
+    Args:
+        grades: grade -> kind -> the mean measure of the models that have such things, and the mean of their base lines.
+        models: grade -> the number of models.
+    """
+
+    baseline: str
+    grades: Mapping[int, Mapping[str, tuple[float | None, float | None]]]
+    models: Mapping[int, int]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain data."""
+        grades = {
+            str(grade): {kind: {"measure": mean, "base": base} for kind, (mean, base) in kinds.items()}
+            for grade, kinds in self.grades.items()
+        }
+        return {"baseline": self.baseline, "models": {str(g): n for g, n in self.models.items()}, "grades": grades}
+
+    def __str__(self) -> str:
+        lines = [f"{self.baseline:<12}" + "".join(f"{f'grade {grade}':>10} {'base':>7}" for grade in self.grades)]
+        for kind in KINDS:
+            cells = (self.grades[grade][kind] for grade in self.grades)
+            lines.append(f"{kind:<12}" + "".join(f"{shown(mean):>10} {shown(base):>7}" for mean, base in cells))
+        counts = ", ".join(f"{number} of grade {grade}" for grade, number in self.models.items())
+        return "\n".join((*lines, f"means over models: {counts}; base: what 'tm2tfr score' calls so"))
+
+
+def score_suite(folder: str | Path, name: Baseline, progress: Progress | None = None) -> SuiteScores:
+    """Return the scores of a base line on a suite, whose keys are there.
+
+    Raises:
+        DisguiseError: if it is not a suite, or a key cannot be read.
+        WeightFileError: if a model cannot be read.
+    """
+    folder = folder_named(folder)
+    try:
+        listed = json.loads((folder / INDEX).read_text(encoding="utf-8"))["models"]
+        entries = [(folder / each["model"], folder / each["key"], int(each["grade"])) for each in listed]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        what = f"{folder}: it has no {INDEX} that lists hidden models"
+        raise DisguiseError(f"{what}: name a key, or a folder made by 'tm2tfr disguise --suite'") from error
+    found: dict[int, list[ClaimScores]] = {grade: [] for grade in sorted({grade for _, _, grade in entries})}
+    for number, (model, key_path, grade) in enumerate(entries, start=1):
+        key = load_key(key_path)
+        found[grade].append(score(baseline(name, load(model), key), answer(key)))
+        if progress:
+            progress(number, len(entries))
+    grades = {
+        grade: {
+            kind: (mean_of([each.kinds[kind].measure for each in scores]), mean_of([each.base[kind] for each in scores]))
+            for kind in KINDS
+        }
+        for grade, scores in found.items()
+    }
+    return SuiteScores(name, grades, {grade: len(scores) for grade, scores in found.items()})
 
 
 def _readme() -> str:
