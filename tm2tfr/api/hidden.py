@@ -47,7 +47,7 @@ def disguise(
             as few as are found; None: not. Grades 2 and 3 add their own to them.
 
     Raises:
-        DisguiseError: for another grade or seed; for layer norms in grades 2 and 3; for weights with too many digits; for
+        DisguiseError: for another grade or seed; for layer norms in grade 3; for weights with too many digits; for
             too few dimensions, or too many.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """

@@ -64,7 +64,11 @@ class Decoys:
         for number, layer in enumerate(layers):
             bounds = bounds.after_heads(layer.heads)
             many = max(2, units // 8 + self._chance.randint(0, 2))
-            silent = [self._silent(bounds, layers[number + 1 :]) for _ in range(many)]
+            heard: list[list[int]] = [[] for _ in range(many)]
+            for k, head in enumerate(head for head in layer.heads if head.of is None):  # or it would be dead code
+                carried = (head.output @ head.value).any(axis=1)
+                heard[k % many].append(self._chance.choice(np.flatnonzero(carried).tolist()))
+            silent = [self._silent(bounds, layers[number + 1 :], each) for each in heard]
             bounds = bounds.after_units(layer.units or (), layer.offset)
             layer.units = [*(layer.units or ()), *silent]
             for unit in layer.units:
@@ -108,16 +112,19 @@ class Decoys:
             outputs[component, target] = chance.choice((-1.0, 1.0))
         return WideHead(None, query, key, values, outputs.T, mask, self._soft)
 
-    def _silent(self, bounds: StreamBounds, behind: Sequence[WideLayer]) -> WideUnit:
+    def _silent(self, bounds: StreamBounds, behind: Sequence[WideLayer], heard: Sequence[int]) -> WideUnit:
         """Return a unit that no input activates; it reads what decoys write, and would write to what matters.
 
         Args:
             bounds: of what it reads.
             behind: the layers after its own.
+            heard: directions to be read, since decoys write there.
         """
         chance, room, reads, writes = self._chance, self._room, *np.zeros((2, self._room.width))
         fill(reads, self._bounded(bounds), chance.randint(1, 3), chance)
-        fill(reads, [d for d in (*room.junk, *room.noise) if bounds.finite[d]], chance.randint(1, 4), chance)
+        others = [d for d in (*room.junk, *room.noise) if bounds.finite[d]]
+        fill(reads, [d for d in heard if bounds.finite[d]], len(heard), chance)
+        fill(reads, others, chance.randint(1, 2), chance)
         fill(writes, self._read(behind), chance.randint(1, 2), chance)
         fill(writes, room.noise, 1, chance)
         unit = WideUnit(None, reads, 0.0, writes)

@@ -12,7 +12,8 @@ matrices in the basis of y, each of them checked exactly:
 - *Decoy heads*: OV has no rows of the original's directions, of constants, or of copies; or they come in groups with the
   same QᵀK but in columns of constants, the same mask and weighting, so that they attend alike, and the sum of OV has none.
   None has softmax, or looks ahead, where no head of the original does.
-- *Layer norms*: the original's, which allow nothing but a permutation of the stream; added layers have none.
+- *Layer norms*: the original's, which allow a basis that keeps means and mixes directions of the same gains alone; added
+  layers have none.
 - *Units of the original* read the original's form times a power of two s, and write what the original's does, divided by
   s, partly to copies. Others write to nothing that counts; or are silent, since the interval of what they read
   (`tm2tfr.lab.hidden.bounds`) ends at 0 or below; or come in groups that read the same form times powers of two, and whose
@@ -37,7 +38,7 @@ import numpy as np
 
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.lab.hidden.bounds import silent_units
-from tm2tfr.lab.hidden.build import restored
+from tm2tfr.lab.hidden.build import alike_in_norms, restored
 from tm2tfr.lab.hidden.dyadic import Dyadic, added, exponent_of, is_orthogonal, product, shifted, total
 from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
 from tm2tfr.lab.hidden.wide import Wide, WideHead, WideLayer, WideUnit, turned, widened
@@ -172,10 +173,21 @@ class _Checks:
             yield f"{where}: the key does not have each unit of the original's layer once"
 
     def _norms(self) -> Iterator[str]:
-        """Layer norms are kept by a permutation of the stream alone, at scale 1."""
-        basis = self._key.basis
-        if basis.width != self._own or any(turn.rounds for _, turn in basis.blocks) or set(basis.scales) != {1.0}:
-            yield "layer norms: they are kept only if the stream is permuted, and nothing else"
+        """Layer norms are kept by a basis at scale 1 that keeps means, and mixes only directions of the same gains.
+
+        With an orthogonal T and T·1 = 1, mean and variance of T·y are those of y; and a gain g that is the same wherever T
+        mixes is T·(g ⊙ y) = g ⊙ T·y.
+        """
+        basis, right = self._key.basis, self._original
+        if basis.width != self._own or set(basis.scales) != {1.0}:
+            yield "layer norms: they are kept only if the stream is neither widened nor scaled"
+        alike = [set(group) for group in alike_in_norms(right)] if right.normed else []
+        for rows, turn in basis.blocks:
+            ones = np.ones((turn.size, 1))
+            if turn.rounds and not np.array_equal(product(turn.matrix, ones), ones):
+                yield "layer norms: the basis does not keep the mean"
+            if turn.rounds and not any(group.issuperset(rows) for group in alike):
+                yield "layer norms: the basis mixes directions of different gains"
 
     def _basis(self, basis: TurnedBasis) -> Iterator[str]:
         """T⁻¹·T = I; in it, Q·Qᵀ = I for every turn."""

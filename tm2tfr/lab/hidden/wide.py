@@ -304,7 +304,7 @@ class Room:
         exact = [d for d in range(n) if seen.exact[d]]
         loose = [d for d in range(n) if not seen.exact[d]]
         bounded = [d for d in exact if seen.bounded[d]]
-        if grade == 1:
+        if grade == 1 or decoder.normed:  # a norm would take what is added into mean and variance
             return cls(n, tuple(range(n)), (), (), (), (), (), tuple(bounded), 0, (0, 0))
         heads = [head for layer in decoder.layers for head in layer.heads]
         components = padded(max((head.query.shape[0] for head in heads), default=1) + 1)
