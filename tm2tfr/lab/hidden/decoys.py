@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import cycle
 
 import numpy as np
 
@@ -28,6 +29,8 @@ CLEAR = 0.5
 """By how much the interval of what a silent unit reads ends below 0, at the least: floats do not round it above."""
 BIASES = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0)
 """What units have as their bias once they read constants."""
+MOST_NORM, PARTS = 64.0, 8
+"""The largest norm that units are given; what they read of constants is a multiple of 1/8."""
 
 
 class Decoys:
@@ -61,6 +64,7 @@ class Decoys:
             bounds = bounds.after_heads(layer.heads).after_units(layer.units or (), layer.offset)
         self._alike([head for layer in layers for head in layer.heads])
         bounds = StreamBounds.embedded(self._wide, self._features)
+        every: list[WideUnit | None] = [unit for layer in layers for unit in layer.units or () if unit.of is not None]
         for number, layer in enumerate(layers):
             bounds = bounds.after_heads(layer.heads)
             many = max(2, units // 8 + self._chance.randint(0, 2))
@@ -68,12 +72,11 @@ class Decoys:
             for k, head in enumerate(head for head in layer.heads if head.of is None):  # or it would be dead code
                 carried = (head.output @ head.value).any(axis=1)
                 heard[k % many].append(self._chance.choice(np.flatnonzero(carried).tolist()))
-            silent = [self._silent(bounds, layers[number + 1 :], each) for each in heard]
+            likes: list[WideUnit | None] = [u for u in layer.units or () if u.of is not None] or every or [None]
+            silent = [self._silent(bounds, layers[number + 1 :], each, self._chance.choice(likes)) for each in heard]
             bounds = bounds.after_units(layer.units or (), layer.offset)
             layer.units = [*(layer.units or ()), *silent]
-            for unit in layer.units:
-                if unit.pair is None:
-                    self._other_bias(unit)
+        self._units_alike([unit for layer in layers for unit in layer.units or () if unit.pair is None])
 
     def _junk(self) -> None:
         """Write something to the directions that nothing reads: what a token, and a constant, add."""
@@ -112,21 +115,31 @@ class Decoys:
             outputs[component, target] = chance.choice((-1.0, 1.0))
         return WideHead(None, query, key, values, outputs.T, mask, self._soft)
 
-    def _silent(self, bounds: StreamBounds, behind: Sequence[WideLayer], heard: Sequence[int]) -> WideUnit:
+    def _silent(
+        self, bounds: StreamBounds, behind: Sequence[WideLayer], heard: Sequence[int], like: WideUnit | None
+    ) -> WideUnit:
         """Return a unit that no input activates; it reads what decoys write, and would write to what matters.
 
         Args:
             bounds: of what it reads.
             behind: the layers after its own.
             heard: directions to be read, since decoys write there.
+            like: a unit of the original, whose entries it has elsewhere.
         """
         chance, room, reads, writes = self._chance, self._room, *np.zeros((2, self._room.width))
-        fill(reads, self._bounded(bounds), chance.randint(1, 3), chance)
-        others = [d for d in (*room.junk, *room.noise) if bounds.finite[d]]
-        fill(reads, [d for d in heard if bounds.finite[d]], len(heard), chance)
-        fill(reads, others, chance.randint(1, 2), chance)
-        fill(writes, self._read(behind), chance.randint(1, 2), chance)
-        fill(writes, room.noise, 1, chance)
+        sizes = [1.0, 1.0] if like is None else np.abs(like.reads[like.reads != 0]).tolist() or [1.0]
+        heard = [d for d in heard if bounds.finite[d]]
+        others = [d for d in (*self._bounded(bounds), *room.junk, *room.noise) if bounds.finite[d] and d not in heard]
+        more = chance.sample(others, min(len(others), max(0, len(sizes) - len(heard))))
+        for direction, size in zip((*heard, *more), cycle(chance.sample(sizes, len(sizes))), strict=False):
+            below = (
+                bounds.low[direction] >= 0 and chance.random() < 0.75
+            )  # most read a bit, and 0 is the most that -1 makes
+            reads[direction] = -size if below else size * chance.choice((-1.0, 1.0))
+        sizes = [1.0] if like is None else np.abs(like.writes[like.writes != 0]).tolist() or [1.0]
+        targets = self._read(behind)
+        for direction, size in zip(chance.sample(targets, min(len(targets), len(sizes))), sizes, strict=False):
+            writes[direction] = size * chance.choice((-1.0, 1.0))
         unit = WideUnit(None, reads, 0.0, writes)
         unit.bias = -(float(np.ceil(2 * (bounds.read(unit)[1] - CLEAR / 4))) / 2 + CLEAR)
         return unit
@@ -137,13 +150,22 @@ class Decoys:
         near = bounds.finite & (np.maximum(-bounds.low, bounds.high) <= BOUNDED)
         return [d for d in (*range(self._room.own), *self._room.constants) if near[d] and d in exact]
 
-    def _other_bias(self, unit: WideUnit) -> None:
-        """Let a unit read two constants, and change its bias by as much."""
-        one, other = self._chance.sample(self._room.constants, 2)
-        bias, part = self._chance.choice(BIASES), self._chance.choice((-1.0, -0.5, 0.5, 1.0))
-        unit.reads[one] += unit.bias - bias - part
-        unit.reads[other] += part
-        unit.bias = bias
+    def _units_alike(self, units: Sequence[WideUnit]) -> None:
+        """Let units read two constants more: it changes their biases, and gives all the same norm, reads times writes."""
+        biases = [self._chance.choice(BIASES) for _ in units]
+        reads = [float(np.linalg.norm(unit.reads)) for unit in units]
+        writes = [max(float(np.linalg.norm(unit.writes)), 1 / PARTS) for unit in units]
+        changes = [unit.bias - bias for unit, bias in zip(units, biases, strict=True)]
+        least = [w * (r**2 + c**2 / 2) ** 0.5 for r, w, c in zip(reads, writes, changes, strict=True)]
+        target = min(MOST_NORM, max(least, default=0.0))
+        for unit, bias, read, write, change in zip(units, biases, reads, writes, changes, strict=True):
+            one, other = self._chance.sample(self._room.constants, 2)
+            missing = (target / write) ** 2 - read**2  # a + b = change, and a² + b² is what is missing
+            root = max(0.0, 2 * missing - change**2) ** 0.5 * self._chance.choice((-1.0, 1.0))
+            part = round((change + root) / 2 * PARTS) / PARTS
+            unit.reads[one] += change - part
+            unit.reads[other] += part
+            unit.bias = bias
 
     def _read(self, behind: Sequence[WideLayer]) -> list[int]:
         """Return what is read by parts that matter: of these layers, and by the unembedding."""
