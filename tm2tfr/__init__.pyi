@@ -3,7 +3,7 @@ from .api.attention import attention_of, draw_requests, draw_run, next_tokens, p
 from .api.batches import check_batch, check_many, run_batch
 from .api.checking import check
 from .api.datasets import make_dataset, make_labels, normal_form, sweep
-from .api.hidden import claim_template, disguise, make_suite, score_claim, verify_disguise
+from .api.hidden import claim_template, disguise, make_suite, score_baseline, score_claim, verify_disguise
 from .api.interventions import causal_variables, intervene, intervene_many
 from .api.machines import automaton, convert, explain, formula, load, prompt_of, read_prompt, to_graph
 from .api.pages import animate, explore, frames
@@ -102,6 +102,7 @@ __all__ = [
     "run",
     "run_batch",
     "save_weights",
+    "score_baseline",
     "score_claim",
     "scores_of",
     "shipped",

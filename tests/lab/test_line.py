@@ -24,7 +24,7 @@ from tests.lab.hidden.cases import hidden
 from tm2tfr.base import files
 from tm2tfr.base.errors import DatasetError, OutputError
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.hidden import score
+from tm2tfr.lab.hidden import suite
 from tm2tfr.lab.hidden.disguise import Disguised
 from tm2tfr.lab.interventions import pairs
 from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST
@@ -55,10 +55,10 @@ def grid(folder: Path, seed: int, workers: int, **options: Any) -> object:
 
 
 def models(folder: Path, seed: int, workers: int, **options: Any) -> object:
-    return score.make_suite(folder, half_adder, seed=seed, workers=workers, **options)
+    return suite.make_suite(folder, half_adder, seed=seed, workers=workers, **options)
 
 
-def half_adder(_member: score.Member, grade: int, _seed: int) -> Disguised:
+def half_adder(_member: suite.Member, grade: int, _seed: int) -> Disguised:
     return hidden("half-adder", 1)
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.base.errors import DisguiseError
+from tm2tfr.base.errors import DisguiseError, Tm2tfrError
 from tm2tfr.runs.plan import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
+    from tm2tfr.lab.hidden.baselines import Baseline
     from tm2tfr.lab.hidden.claim import HiddenClaim
     from tm2tfr.lab.hidden.disguise import Disguised
     from tm2tfr.lab.hidden.key import Key
-    from tm2tfr.lab.hidden.score import ClaimScores, Member
+    from tm2tfr.lab.hidden.population import Member
+    from tm2tfr.lab.hidden.score import ClaimScores
+    from tm2tfr.lab.hidden.suite import SuiteScores
     from tm2tfr.lab.hidden.verify import Proved
     from tm2tfr.runs.comparison import Progress
 
@@ -43,7 +47,7 @@ def disguise(
             as few as are found; None: not. Grades 2 and 3 add their own to them.
 
     Raises:
-        DisguiseError: for another grade or seed; for layer norms in grades 2 and 3; for weights with too many digits; for
+        DisguiseError: for another grade or seed; for layer norms in grade 3; for weights with too many digits; for
             too few dimensions, or too many.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
@@ -78,7 +82,7 @@ def verify_disguise(hidden: Given, key: Key | str | Path) -> Proved:
 
 
 def score_claim(key: Key | str | Path, claim: HiddenClaim | str | Path | bytes) -> ClaimScores:
-    """Return how much of the truth about hidden weights a claim found, with precision and recall.
+    """Return how much of the truth about hidden weights a claim found: one number for each kind of thing.
 
     Args:
         key: a key, or the path to one.
@@ -97,6 +101,47 @@ def score_claim(key: Key | str | Path, claim: HiddenClaim | str | Path | bytes) 
     return score(load_claim(claim, truth) if isinstance(claim, str | Path) else claim, truth)
 
 
+def score_baseline(
+    key: Key | str | Path,
+    baseline: Baseline,
+    *,
+    weights: Given | None = None,
+    progress: Progress | None = None,
+) -> ClaimScores | SuiteScores:
+    """Return the scores of a claim that anybody makes in minutes, see `tm2tfr.lab.hidden.baselines`.
+
+    Args:
+        key: a key, or the path to one; or the folder of a suite with its keys.
+        baseline: ``embeddings``, ``cancelling``, ``variance``, ``probe`` or ``blind``.
+        weights: the hidden weights of a key, see `Subject.of`; None for a suite.
+        progress: called with how many models of a suite are scored, and how many there are.
+
+    Raises:
+        DisguiseError: for another base line; if the key or the suite cannot be read; if weights are missing, not those of
+            the key, or given for a suite.
+    """
+    from tm2tfr.lab.hidden.baselines import BASELINES
+    from tm2tfr.lab.hidden.baselines import baseline as claimed
+    from tm2tfr.lab.hidden.claim import answer
+    from tm2tfr.lab.hidden.key import hidden_digest
+    from tm2tfr.lab.hidden.score import score
+    from tm2tfr.lab.hidden.suite import score_suite
+
+    if baseline not in BASELINES:
+        raise DisguiseError(f"there is no base line {baseline!r}: use {', '.join(BASELINES)}")
+    if isinstance(key, str | Path) and Path(key).is_dir():
+        if weights is not None:
+            raise DisguiseError("a suite has its own weights: omit weights")
+        return score_suite(key, baseline, progress)
+    opened = _key(key)
+    if weights is None:
+        raise DisguiseError("a base line is a claim about hidden weights: name their file, weights=FILE")
+    decoder = Subject.of(weights).decoder
+    if hidden_digest(decoder) != opened.digest:
+        raise DisguiseError("these are not the weights of this key: their digests differ: name the file made with it")
+    return score(claimed(baseline, decoder, opened), answer(opened))
+
+
 def claim_template(key: Key | str | Path) -> str:
     """Return a claim without content, as JSON: the heads that there are, and the words for roles and variables.
 
@@ -111,15 +156,15 @@ def claim_template(key: Key | str | Path) -> str:
 def make_suite(
     folder: str | Path,
     *,
-    seed: int = 0,
+    seed: int | None = None,
     workers: int | None = 1,
     progress: Progress | None = None,
     resume: bool = False,
 ) -> Path:
-    """Write forty hidden models of all sources in three grades to a new folder, the keys in a folder of their own.
+    """Write forty hidden models of all sources in three grades to a new folder, keys and seed in a folder of their own.
 
     Args:
-        seed: 0 or more; the same seed gives the same bytes.
+        seed: None: a random one, which nobody can guess; or 0 or more: the same seed gives the same bytes.
         workers: the number of processes; None: one per core.
         progress: called with how many models are made, and how many there are.
         resume: keep the finished models of a suite that was stopped, if their files have their digests.
@@ -129,15 +174,27 @@ def make_suite(
         DatasetError: if it cannot be resumed: it has something else, or a suite of another seed or version.
         DisguiseError: for an invalid seed.
     """
-    from tm2tfr.lab.hidden.score import make_suite as made
+    from tm2tfr.lab.hidden.suite import make_suite as made
 
-    _check_seed(seed)
-
+    if seed is not None:
+        _check_seed(seed)
     return made(folder, _hide, seed=seed, workers=workers, progress=progress, resume=resume)
 
 
 def _hide(member: Member, grade: int, seed: int) -> Disguised:
-    return disguise(Subject.of(member.name, options=member.options), grade=grade, seed=seed)
+    """Return a member of a suite, hidden: of a random one, the first that is suitable and answers the same in floats."""
+    if member.drawn is None:
+        return disguise(Subject.of(member.name, options=member.options), grade=grade, seed=seed, rename_tokens=True)
+    from tm2tfr.lab.hidden.population import sources, suitable
+
+    for source in sources(member):
+        with suppress(Tm2tfrError):  # it cannot be compiled or hidden: the next one is tried
+            subject = Subject.of(source)
+            if suitable(subject.decoder, subject.program):
+                made = disguise(subject, grade=grade, seed=seed, rename_tokens=True)
+                if not made.key.equal["different"]:
+                    return made
+    raise DisguiseError(f"no random {member.name} can be hidden: report this")
 
 
 def _key(given: Key | str | Path) -> Key:

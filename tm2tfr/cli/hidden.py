@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
     from tm2tfr.lab.hidden.disguise import Disguised
     from tm2tfr.lab.hidden.key import Key
+    from tm2tfr.lab.hidden.score import ClaimScores
+    from tm2tfr.lab.hidden.suite import SuiteScores
 
 
 GRADES = ("1", "2", "3")
+BASE_LINES = ("embeddings", "cancelling", "variance", "probe", "blind")
 
 
 def disguise(
@@ -55,7 +58,10 @@ def disguise(
     suite: Annotated[bool, option("Write 40 hidden models of all sources to the folder --output, with keys.")] = False,
     resume: Annotated[bool, option("Resume a suite: make only what is missing.")] = False,
     asked: Annotated[
-        Asked, But(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
+        Asked,
+        But(
+            seed=seed("", "Another disguise for each whole number from 0 on. Default: 0; of --suite, a secret random one.")
+        ),
     ],
 ) -> None:
     """Write weights that compute the same function and do not show how, and the key that explains them.
@@ -78,7 +84,7 @@ def disguise(
     if verify is not None:
         if output is not None or key is not None:
             raise UsageError("tm2tfr disguise: --verify writes nothing: omit --output and --key")
-        if grade is not None or "seed" in asked.parameters or "seed" in asked.options:
+        if grade is not None or _has_seed(asked):
             raise UsageError("tm2tfr disguise: the key of --verify has the grade and the seed: omit --grade and --seed")
         if not asked.named:
             raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
@@ -177,6 +183,10 @@ def _compared(equal: Mapping[str, object], inputs: str) -> str:
     return f"found in {equal['dtype']}, in the dense engine; others may round otherwise: {runs}: {found}"
 
 
+def _has_seed(asked: Asked) -> bool:
+    return "seed" in asked.parameters or "seed" in asked.options
+
+
 def _seed(asked: Asked) -> int:
     return seed_number(asked.parameters.get("seed", asked.options.get("seed", 0)), "tm2tfr disguise")
 
@@ -208,38 +218,66 @@ def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | N
     from tm2tfr.api.hidden import make_suite
 
     with making("models") as progress:
-        made = make_suite(output, seed=_seed(asked), progress=progress, resume=resume)
-    typer.echo(f"wrote {made}")
+        made = make_suite(output, seed=_seed(asked) if _has_seed(asked) else None, progress=progress, resume=resume)
+    typer.echo(f"wrote {made}; keys and seed are in {made / 'keys'}: withhold that folder")
     raise typer.Exit(0)
 
 
 def score(
     *,
-    key: Annotated[Path, argument("KEY", parser=Path, help="A key made by 'tm2tfr disguise'.")],
+    key: Annotated[
+        Path,
+        argument("KEY", parser=Path, help="A key made by 'tm2tfr disguise'; for --baseline, the folder of a suite too."),
+    ],
     claim: Annotated[
         Path | None, argument("CLAIM", parser=Path, help="The claim, in JSON; '-' for standard input.")
     ] = None,
     template: Annotated[bool, option("Print a claim without content instead, to be filled in.")] = False,
+    baseline: Annotated[
+        str | None,
+        choice("Score a claim that anybody makes in minutes instead, of a suite by grade.", of=BASE_LINES),
+    ] = None,
+    weights: Annotated[Path | None, file("The hidden weights of KEY, for --baseline.")] = None,
     as_json: Annotated[bool, option("Print JSON, with each role and variable.", "--json")] = False,
 ) -> None:
-    """Compare a claim about hidden weights with the truth: precision and recall of each kind of thing.
+    """Compare a claim about hidden weights with the truth: one number for each kind of thing.
 
-    Kinds: heads, decoys, layers, units and subspaces. Base: what F1 a claim has that knows only how many there are.
+    Kinds: heads, decoys, layers, units, subspaces, and the variables on the surface. Base: the score of a claim that knows
+    only how many there are.
     """
     from tm2tfr.api.hidden import claim_template, score_claim
     from tm2tfr.cli.output import write_data
     from tm2tfr.sources.circuit.formats.registry import standard_input
 
-    if template == (claim is not None):
-        what = "--template prints a claim" if template else "missing argument CLAIM"
-        raise UsageError(f"tm2tfr score: {what}: {'omit CLAIM' if template else 'name a claim, or use --template'}")
+    if baseline is None and weights is not None:
+        raise UsageError("tm2tfr score: --weights is for --baseline: omit it")
+    given = (template, claim is not None, baseline is not None)
+    if sum(given) != 1:
+        what = "missing argument CLAIM"
+        if sum(given):
+            what = "--template prints a claim" if template else "--baseline makes its own claim"
+        remedy = "omit the others" if sum(given) else "name a claim, or use --template or --baseline"
+        raise UsageError(f"tm2tfr score: {what}: {remedy}")
     if template and as_json:
         raise UsageError("tm2tfr score: --template prints a claim, which is JSON: omit --json")
-    if claim is None:
+    if template:
         write_data(claim_template(key))
         return
-    found = score_claim(key, standard_input() if str(claim) == "-" else claim)
+    found: ClaimScores | SuiteScores
+    if claim is not None:
+        found = score_claim(key, standard_input() if str(claim) == "-" else claim)
+    else:
+        found = _baseline(key, baseline or "", weights)
     if as_json:
         write_data(json.dumps(found.as_dict(), ensure_ascii=False, indent=1) + "\n")
     else:
         typer.echo(str(found))
+
+
+def _baseline(key: Path, baseline: str, weights: Path | None) -> ClaimScores | SuiteScores:
+    from tm2tfr.api.hidden import score_baseline
+
+    if weights is None and not key.is_dir():
+        raise UsageError("tm2tfr score: --baseline is a claim about weights: add --weights FILE, or name a suite")
+    with making("models") as progress:
+        return score_baseline(key, cast("Any", baseline), weights=weights, progress=progress if key.is_dir() else None)

@@ -13,7 +13,7 @@ import tm2tfr
 from tests.lab.hidden.cases import hidden, perfect
 from tm2tfr.base.errors import DisguiseError, SpecError
 from tm2tfr.lab.hidden.claim import HiddenClaim, HiddenTruth, answer, orthonormal, read_claim, template
-from tm2tfr.lab.hidden.score import ClaimScores, Score, score, shared
+from tm2tfr.lab.hidden.score import KINDS, ClaimScores, Score, score, shared
 
 
 @pytest.fixture(scope="module")
@@ -25,16 +25,20 @@ def truth() -> HiddenTruth:
 def test_a_claim_made_from_the_key_is_right_in_everything(truth: HiddenTruth) -> None:
     found = score(read_claim(perfect(truth).text(), truth), truth)
     assert {kind: (s.precision, s.recall) for kind, s in found.kinds.items()} == {
-        kind: (pytest.approx(1.0), pytest.approx(1.0)) for kind in ("heads", "decoys", "layers", "units", "subspaces")
+        kind: (pytest.approx(1.0), pytest.approx(1.0)) for kind in KINDS
     }
+    assert all(s.measure == pytest.approx(1.0) for s in found.kinds.values())
     assert set(found.roles) == {"all", "h", "h_{i-1}", "j*", "nothing"}
-    assert len(str(found).splitlines()) == 11
+    assert len(str(found).splitlines()) == 13
 
 
 def test_an_empty_claim_finds_nothing(truth: HiddenTruth) -> None:
     found = score(read_claim(template(truth), truth), truth)
-    assert set(found.kinds) == {"heads", "decoys", "layers", "units", "subspaces"}
-    assert {(s.precision, s.recall, s.f1) for s in found.kinds.values()} == {(None, 0.0, 0.0)}
+    assert tuple(found.kinds) == KINDS
+    assert {(s.precision, s.recall) for s in found.kinds.values()} == {(None, 0.0)}
+    assert {kind: s.measure for kind, s in found.kinds.items()} == {
+        kind: 0.5 if kind in ("decoys", "layers", "units") else 0.0 for kind in KINDS
+    }
 
 
 def test_a_random_claim_is_near_chance(truth: HiddenTruth) -> None:
@@ -53,10 +57,14 @@ def test_a_random_claim_is_near_chance(truth: HiddenTruth) -> None:
     ]
     found = sum(roles.count(role) ** 2 / len(roles) for role in set(roles) - {"nothing"})
     expected = found / sum(role != "nothing" for role in roles)  # as many are claimed, on average, as there are
-    assert np.mean([s.kinds["heads"].recall for s in every]) == pytest.approx(expected, abs=0.05)
+    heads = [s.kinds["heads"] for s in every]
+    assert np.mean([s.right / s.there for s in heads]) == pytest.approx(expected, abs=0.05)
     sizes = [len(basis) for basis in truth.subspaces.values()]
     right = sum(k * k / truth.width for k in sizes) / sum(sizes)
-    assert np.mean([s.kinds["subspaces"].recall for s in every]) == pytest.approx(right, abs=0.03)
+    parts = [[s.kinds[kind] for kind in ("subspaces", "surface")] for s in every]
+    shares = [sum(part.right for part in both) / sum(part.there for part in both) for both in parts]
+    assert np.mean(shares) == pytest.approx(right, abs=0.03)
+    assert np.mean([s.kinds["decoys"].measure for s in every]) == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_claim_that_is_too_much_loses_precision(truth: HiddenTruth) -> None:
@@ -75,8 +83,9 @@ def test_a_claim_that_is_too_much_loses_precision(truth: HiddenTruth) -> None:
 def test_who_calls_every_head_a_decoy_has_found_no_role_and_is_the_base_line(truth: HiddenTruth) -> None:
     decoys = sum(role == "nothing" for role in truth.heads.values())
     found = score(HiddenClaim(heads=dict.fromkeys(truth.heads, "nothing")), truth)
-    assert found.kinds["heads"] == Score(0, 0, len(truth.heads) - decoys)
-    assert found.kinds["decoys"] == found.base["decoys"] == Score(decoys, len(truth.heads), decoys)
+    assert (found.kinds["heads"].claimed, found.kinds["heads"].there) == (0, len(truth.heads) - decoys)
+    assert found.kinds["decoys"] == Score(decoys, len(truth.heads), decoys, len(truth.heads))
+    assert found.kinds["decoys"].measure == found.base["decoys"] == 0.5
 
 
 def test_what_can_be_had_for_nothing_is_the_base_line(truth: HiddenTruth) -> None:
@@ -88,9 +97,25 @@ def test_what_can_be_had_for_nothing_is_the_base_line(truth: HiddenTruth) -> Non
         subspaces={name: np.eye(truth.width) for name in truth.subspaces},
     )
     found = score(everything, truth)
-    for kind in ("heads", "layers", "units", "subspaces"):
-        assert found.kinds[kind].f1 == pytest.approx(found.base[kind].f1), kind
-        assert 0 < (found.base[kind].f1 or 0) < 1, kind
+    for kind in KINDS:
+        assert found.kinds[kind].measure == pytest.approx(found.base[kind]), kind
+        assert 0 < (found.base[kind] or 0) < 1, kind
+
+
+def test_each_variable_counts_once_and_those_on_the_surface_are_apart(truth: HiddenTruth) -> None:
+    """Variables of one dimension count as much as those of twelve."""
+    assert {"e_x", "e_y", "i"} <= truth.surface
+    assert {"h", "e_q", "[h=0]"}.isdisjoint(truth.surface)
+    inner = [name for name in truth.subspaces if name not in truth.surface]
+    found = score(HiddenClaim(subspaces={"h": truth.subspaces["h"]}), truth)
+    assert found.kinds["subspaces"].measure == pytest.approx(1 / len(inner))
+    assert found.kinds["surface"].measure == 0.0
+
+
+def test_the_measure_of_a_set_is_balanced() -> None:
+    assert Score(2, 4, 4, 20).balanced == pytest.approx((2 / 4 + 14 / 16) / 2)
+    assert [Score(0, 0, there, 20).balanced for there in (0, 4, 20)] == [None, 0.5, None]
+    assert Score(2, 4, 4).measure == Score(2, 4, 4).f1 == 0.5
 
 
 def test_dimensions_that_subspaces_share() -> None:
@@ -190,16 +215,17 @@ def test_claims_and_keys_are_given_as_paths(tmp_path: object) -> None:
 
 
 def test_the_columns_of_a_table_of_scores_are_explained_below_it() -> None:
-    units = {"units": Score(3, 4, 6)}
-    found = ClaimScores(units, {"units": Score(6, 12, 6)}, {}, {}, {"units": Score(0, 1, 6)})
+    units = Score(3, 4, 6, 12)
+    found = ClaimScores({"units": units}, {"units": 0.5}, {}, {}, {"units": Score(0, 1, 6, 12)})
     assert (
         str(found)
         == """\
-             precision  recall      F1    base  dead code   right / claimed / there
-units            0.750   0.500   0.600   0.667      0.000   3 / 4 / 6
-precision: right / claimed; recall: right / there; F1: their harmonic mean; –: nothing to divide by, or not computed
-base: the F1 of the best claim that knows only how many of each there are, and not the weights
-dead code: the F1 of a search for what nothing reads, along products of matrices
+             precision  recall   score    base  dead code   right / claimed / there
+units            0.750   0.500   0.667   0.500      0.417   3 / 4 / 6
+score: of heads and variables the mean of F1, each role and each variable counting once; of decoys, layers and units the
+balanced accuracy, 1/2 for whoever knows nothing; –: nothing to find, or not computed
+base: the score of the best claim that knows only how many of each there are, and not the weights
+dead code: the score of a search for what nothing reads, along products of matrices
 right, claimed, there: how much of the claim is right, how much was claimed, how much could be: heads, layers, units; of
-subspaces, dimensions"""
+subspaces and surface, the variables that embedding or unembedding touch, dimensions"""
     )

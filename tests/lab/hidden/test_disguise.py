@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,12 @@ import tm2tfr
 from tests.lab.hidden.cases import NAMES, answers, hidden
 from tests.strategies import DEPTH, some
 from tests.targets.matrices.programs import needs_torch
-from tm2tfr.base.errors import DisguiseError
+from tm2tfr.base.errors import DisguiseError, ShapeError
 from tm2tfr.engines.exact import Exact
-from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.dead_code import prompts_of
-from tm2tfr.lab.hidden.disguise import Disguised
+from tm2tfr.lab.hidden.dyadic import Turn
 from tm2tfr.lab.hidden.key import load_key, of_dict
-from tm2tfr.lab.hidden.score import MEMBERS, Member, make_suite, members
-from tm2tfr.lab.hidden.verify import verified
+from tm2tfr.lab.hidden.verify import proof_of, verified
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import dumps
 from tm2tfr.transformer.weights import replaced
@@ -69,7 +68,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     [
         (lambda: tm2tfr.disguise("half-adder", grade=4), "there is no grade 4: use 1, 2 or 3"),
         (lambda: tm2tfr.disguise("half-adder", seed=-1), "a seed is a whole number, not -1: use 0 or more"),
-        (lambda: hidden("half-adder", 2, variant="paper"), "these weights have layer norms.*: use grade=1"),
+        (lambda: hidden("half-adder", 3, variant="paper"), "these weights have layer norms.*: use grade=2"),
         (lambda: tm2tfr.verify_disguise("half-adder", 5), "5 is neither a key nor the path to one"),  # type: ignore[arg-type]
     ],
 )
@@ -90,10 +89,40 @@ def _thirds(matrix: Matrix) -> tuple[Any, Any, Any]:
     return matrix.rows, matrix.columns, matrix.values / 3
 
 
-def test_layer_norms_are_permuted() -> None:
-    made = hidden("half-adder", 1, variant="paper")
+@pytest.mark.parametrize("grade", [1, 2])
+def test_layer_norms_are_permuted_and_turned(grade: int) -> None:
+    made = hidden("half-adder", grade, variant="paper")
     assert verified(made.decoder, made.key).proved
     assert made.decoder.normed
+    assert made.key.equal["different"] == 0
+    assert of_dict(json.loads(made.key.text())) == made.key
+    assert (made.decoder.nonzero > 3 * made.key.original.nonzero) == (grade == 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["full-adder", "c17", "multiplexer", "majority"])
+def test_layer_norms_with_weights_that_have_all_digits_are_turned(name: str) -> None:
+    made = hidden(name, 2, variant="paper")
+    assert verified(made.decoder, made.key).proved
+    assert made.key.equal["different"] == 0
+
+
+def test_a_basis_that_layer_norms_notice_is_refused() -> None:
+    made = hidden("half-adder", 2, variant="paper")
+    (rows, turn), *rest = made.key.basis.blocks
+    signed = Turn(turn.size, tuple((order, (-1, *signs[1:])) for order, signs in turn.rounds))
+    basis = dataclasses.replace(made.key.basis, blocks=((rows, signed), *rest))
+    found = " ".join(proof_of(made.decoder, dataclasses.replace(made.key, basis=basis)).refusals)
+    assert "layer norms: the basis does not keep the mean" in found
+    norm = next(layer.attention_norm for layer in made.key.original.layers)
+    assert norm is not None
+    first = dataclasses.replace(norm, gain=norm.gain.with_entry(0, 0, 2.0))
+    layers = [dataclasses.replace(made.key.original.layers[0], attention_norm=first), *made.key.original.layers[1:]]
+    other = dataclasses.replace(made.key.original, layers=tuple(layers))
+    found = " ".join(proof_of(made.decoder, dataclasses.replace(made.key, original=other)).refusals)
+    assert "layer norms: the basis mixes directions of different gains" in found
+    with pytest.raises(ShapeError, match="a turn that keeps the mean has no signs"):
+        Turn(4, (((0, 1, 2, 3), (1, -1, 1, 1)),), centred=True)
 
 
 @pytest.mark.parametrize(
@@ -157,27 +186,17 @@ def test_hidden_weights_of_every_source_are_exported(
     assert name != "half-adder" or tm2tfr.verify_export(tmp_path / "out", machine=made.decoder).same
 
 
-# ── the suite ───────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_suite_has_forty_models_in_three_grades() -> None:
-    assert len(MEMBERS) == 40
-    every = members(0)
-    assert [sum(grade == g for _, grade in every) for g in (1, 2, 3)] == [14, 13, 13]
-    assert every == members(0) != members(1)
-
-
+@needs_torch
 @pytest.mark.slow
-def test_a_suite_has_models_keys_and_an_index(tmp_path: Path) -> None:
-    made, told, calls = hidden("half-adder", 1), list[tuple[int, int]](), list[int]()
-
-    def hides(_member: Member, _grade: int, seed: int) -> Disguised:
-        calls.append(seed)
-        return made
-
-    folder = make_suite(tmp_path / "suite", hides, seed=0, progress=lambda *n: told.append(n))
-    assert told[-1] == (40, 40)
-    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "keys", "manifest.json", "models", "suite.json"]
-    assert (folder / "models" / "07.claim.json").read_text(encoding="utf-8") == template(answer(made.key))
-    assert "half-adder" not in (folder / "suite.json").read_text(encoding="utf-8")
-    assert "half-adder" not in (folder / "manifest.json").read_text(encoding="utf-8")
-    assert calls == list(range(1, 41))
-    assert sum(path.is_file() for path in folder.rglob("*")) == 123
+def test_an_export_is_right_if_its_answers_are_whatever_its_stream_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A direction of hidden weights mixes what they compute with what decoys write: no export is refused for it."""
+    pytest.importorskip("transformer_lens", reason="transformer_lens is not installed: pip install 'tm2tfr[lens]'")
+    monkeypatch.setattr("tm2tfr.targets.common.verdict.cause", lambda *_: "the stream goes wrong")
+    made = hidden("since-b", 3)
+    assert "verified: " in str(tm2tfr.export_to("lens", made.decoder, tmp_path / "out"))
+    verdict = tm2tfr.verify_export(tmp_path / "out", machine=made.decoder)
+    assert (verdict.same, verdict.cause) == (True, "")
+    with pytest.raises(tm2tfr.Tm2tfrError, match="the stream goes wrong"):
+        tm2tfr.export_to("lens", made.key.original, tmp_path / "other")

@@ -69,6 +69,7 @@ def pairs() -> tuple[Pair, ...]:
     made = [
         hidden("half-adder", 3),
         hidden("half-adder", 1, variant="paper"),
+        hidden("half-adder", 2, variant="paper"),
         hidden("half-adder", 1, dimensions="least"),
         hidden("since-b", 2),
     ]

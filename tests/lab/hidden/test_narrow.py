@@ -166,7 +166,7 @@ def test_the_key_says_where_variables_are_now(tmp_path: Path) -> None:
     assert len(json.loads(made.key.text())["kept"]) == 10
     truth, original = answer(made.key), made.key.original
     found = score(read_claim(perfect(truth).text(), truth), truth)
-    assert found.kinds["subspaces"].f1 == pytest.approx(1.0)
+    assert found.kinds["subspaces"].measure == pytest.approx(1.0)
     span = spanned(widened(original, 19), original.features)
     stream = made.key.basis.matrix @ matrix_of(made.key.kept, 19) @ span
     total = 0

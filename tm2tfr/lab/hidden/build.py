@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.lab.hidden.dead_code import Profile
-from tm2tfr.lab.hidden.decoys import Cancelling, Decoys
-from tm2tfr.lab.hidden.dyadic import Dyadic, Turn, padded, product, rounds_for
+from tm2tfr.lab.hidden.decoys import Decoys
+from tm2tfr.lab.hidden.dyadic import BLOCK, Dyadic, Turn, padded, product, rounds_for
 from tm2tfr.lab.hidden.key import LayerKey, TurnedBasis, UnitKey
 from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit, turned, widened
 from tm2tfr.transformer.matrix import Matrix
@@ -73,13 +73,14 @@ class Built:
     layers: tuple[LayerKey, ...]
 
 
-def built(decoder: Decoder, seen: Profile, grade: int, chance: random.Random) -> Built:
+def built(decoder: Decoder, seen: Profile, grade: int, chance: random.Random, *, rounds: int = MOST_ROUNDS) -> Built:
     """Return the disguise of a decoder.
 
     Args:
         seen: what its numbers look like.
         grade: 1, 2 or 3.
         chance: all that is drawn.
+        rounds: of Hadamard blocks at most; each takes digits.
 
     Raises:
         ShapeError: if a weight would need more digits than a float64 has.
@@ -88,21 +89,24 @@ def built(decoder: Decoder, seen: Profile, grade: int, chance: random.Random) ->
     wide = widened(decoder, room.width)
     for pad in room.constants:
         wide.token[pad] = 1.0
-    if grade > 1 and wide.bias.any():
+    if room.constants and wide.bias.any():
         wide.unembedding[:, room.constants[0]] += wide.bias
         wide.bias = np.zeros_like(wide.bias)
     wide.layers = list(_rounded(wide.layers, decoder, seen, room))
     if grade == 3:
-        Decoys(wide, room, seen, chance).add(Cancelling.of(wide, room, seen, decoder, chance))
-    elif grade == 2:
+        Decoys(wide, room, seen, decoder, chance).add()
+    elif room.constants:
         for layer in wide.layers:
             for head in layer.heads:
                 _keyed(head, room, chance)
     for layer in wide.layers:
         _shuffled(layer, chance, scale=not decoder.normed)
         for head in layer.heads:
-            _mixed(head, room, grade, chance)
-    basis = _basis(room, grade, chance, scale=not decoder.normed)
+            _mixed(head, room, grade, chance, rounds)
+    if decoder.normed and grade > 1:
+        basis = _centred_basis(decoder, chance, rounds)
+    else:
+        basis = _basis(room, grade, chance, scale=not decoder.normed)
     keys = tuple(map(_key_of, wide.layers))
     return Built(turned(wide, basis.matrix, basis.inverse), room, basis, keys)
 
@@ -111,18 +115,7 @@ def _key_of(layer: WideLayer) -> LayerKey:
     units = None
     if layer.units is not None:
         units = tuple(UnitKey(unit.of, unit.scale, unit.pair) for unit in layer.units)
-    heads, moved = tuple(head.of for head in layer.heads), tuple(sorted(layer.moved.items()))
-    head_groups = _groups(head.group for head in layer.heads)
-    return LayerKey(layer.of, heads, units, moved, head_groups, _groups(unit.group for unit in layer.units or ()))
-
-
-def _groups(groups: Iterable[int | None]) -> tuple[tuple[int, ...], ...]:
-    """Return the numbers of the parts of each group, from the group of each part."""
-    found: dict[int, list[int]] = {}
-    for number, group in enumerate(groups):
-        if group is not None:
-            found.setdefault(group, []).append(number)
-    return tuple(tuple(numbers) for numbers in found.values())
+    return LayerKey(layer.of, tuple(head.of for head in layer.heads), units, tuple(sorted(layer.moved.items())))
 
 
 def _rounded(layers: Sequence[WideLayer], decoder: Decoder, seen: Profile, room: Room) -> Iterator[WideLayer]:
@@ -178,23 +171,23 @@ def _shuffled(layer: WideLayer, chance: random.Random, *, scale: bool) -> None:
         unit.scale *= factor
 
 
-def _mixed(head: WideHead, room: Room, grade: int, chance: random.Random) -> None:
+def _mixed(head: WideHead, room: Room, grade: int, chance: random.Random, rounds: int) -> None:
     """Change the components of queries and keys, and of values and outputs, by invertible maps: what they mean stays.
 
     Components that write to directions which floats hold exactly are mixed among themselves, so that these stay exact.
     """
-    head.query, head.key = _pair(head.query, head.key, grade, chance)
+    head.query, head.key = _pair(head.query, head.key, grade, chance, rounds)
     value, output = head.value, head.output.T
     exactly = [c for c in range(len(value)) if output[c][list(room.exact)].any()]
     loosely = [c for c in range(len(value)) if c not in exactly]
     if grade == 1 or not room.apart:
         exactly, loosely = list(range(len(value))), []
-    parts = [_pair(value[part], output[part], grade, chance) for part in (exactly, loosely) if part]
+    parts = [_pair(value[part], output[part], grade, chance, rounds) for part in (exactly, loosely) if part]
     head.value = np.concatenate([left for left, _ in parts]) if parts else value
     head.output = (np.concatenate([right for _, right in parts]) if parts else output).T
 
 
-def _pair(left: Dyadic, right: Dyadic, grade: int, chance: random.Random) -> tuple[Dyadic, Dyadic]:
+def _pair(left: Dyadic, right: Dyadic, grade: int, chance: random.Random, rounds: int) -> tuple[Dyadic, Dyadic]:
     """Return two lists of linear forms, changed by A and by the inverse of its transpose: leftᵀ·right is the same."""
     size = len(left)
     if not size:
@@ -204,10 +197,35 @@ def _pair(left: Dyadic, right: Dyadic, grade: int, chance: random.Random) -> tup
         factors = np.array([2.0 ** chance.randint(-1, 1) for _ in order])[:, None]
         return left[order] * factors, right[order] / factors
     full = padded(size)
-    turn = Turn.drawn(full, HEAD_ROUNDS, chance).matrix
+    turn = Turn.drawn(full, min(HEAD_ROUNDS, rounds), chance).matrix
     factor = 2.0 ** chance.randint(-1, 1)
     left, right = (np.pad(forms, ((0, full - size), (0, 0))) for forms in (left, right))
     return product(turn, left) * factor, product(turn, right) / factor
+
+
+def _centred_basis(decoder: Decoder, chance: random.Random, rounds: int) -> TurnedBasis:
+    """Return a basis that layer norms do not notice: it keeps means, and mixes only coordinates of the same gains."""
+    blocks: list[tuple[tuple[int, ...], Turn]] = []
+    for group in alike_in_norms(decoder):
+        drawn = chance.sample(group, len(group))
+        turned_together = len(drawn) // BLOCK * BLOCK
+        if turned_together:
+            turn = Turn.drawn(turned_together, min(rounds, rounds_for(turned_together)), chance, centred=True)
+            blocks.append((tuple(sorted(drawn[:turned_together])), turn))
+        if rest := tuple(sorted(drawn[turned_together:])):
+            blocks.append((rest, Turn(0, ())))
+    width = decoder.layout.width
+    return TurnedBasis(tuple(blocks), tuple(chance.sample(range(width), width)), (1.0,) * width)
+
+
+def alike_in_norms(decoder: Decoder) -> list[list[int]]:
+    """Return the directions in groups whose gain is the same in each layer norm."""
+    norms = [norm for layer in decoder.layers for norm in (layer.attention_norm, layer.feed_forward_norm)]
+    gains = [norm.gain.dense()[:, 0] for norm in (*norms, decoder.norm) if norm is not None]
+    groups: dict[tuple[float, ...], list[int]] = {}
+    for direction, gain in enumerate(np.array(gains).T.tolist()):
+        groups.setdefault(tuple(gain), []).append(direction)
+    return list(groups.values())
 
 
 def _basis(room: Room, grade: int, chance: random.Random, *, scale: bool) -> TurnedBasis:

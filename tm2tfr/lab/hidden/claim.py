@@ -32,7 +32,7 @@ from tm2tfr.lab.hidden.dead_code import DeadCode
 from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.key import Key
 from tm2tfr.lab.hidden.narrow import variables
-from tm2tfr.transformer.weights import Head
+from tm2tfr.transformer.weights import Decoder, Head
 
 FORMAT, VERSION = "tm2tfr-claim", "1"
 KEYS = ("format", "version", "heads", "layers", "units", "subspaces", "words")
@@ -295,6 +295,7 @@ class HiddenTruth:
         units: the paths of the units that do nothing, ``layers.3.units.0``.
         layer_count, unit_paths: of those that a claim may be about, how many and which.
         subspaces: variable -> an orthonormal basis of where it is in the stream: (dimensions, width).
+        surface: the variables that embedding or unembedding touch, which can be read off these.
         dead: what products of matrices alone find to do nothing; None: nobody looked.
     """
 
@@ -306,6 +307,7 @@ class HiddenTruth:
     layer_count: int
     unit_paths: frozenset[str]
     subspaces: Mapping[str, Dyadic]
+    surface: frozenset[str] = frozenset()
     dead: DeadCode | None = None
 
 
@@ -335,6 +337,7 @@ def answer(key: Key) -> HiddenTruth:
         layer_count=len(key.layers),
         unit_paths=frozenset(paths),
         subspaces=_subspaces(key),
+        surface=_surface(original),
         dead=key.dead,
     )
 
@@ -342,6 +345,15 @@ def answer(key: Key) -> HiddenTruth:
 def role_of(head: Head) -> str:
     """Return the role of a head in words: the positions that it attends to, by its claim; without one, its name."""
     return head.claim.attends if head.claim is not None and head.claim.attends else head.name
+
+
+def _surface(original: Decoder) -> frozenset[str]:
+    """Return the variables in whose directions the embedding writes anything, or the unembedding reads it."""
+    matrices = [original.token_embedding, original.position_embedding, original.position_table]
+    touched = {int(row) for matrix in matrices if matrix is not None for row in matrix.rows}
+    touched |= set(map(int, original.unembedding.columns))
+    layout, every = original.layout, range(original.layout.width)
+    return frozenset(each.holds or each.name for each in layout.subspaces if touched & set(every[layout[each.name]]))
 
 
 def _subspaces(key: Key) -> dict[str, Dyadic]:

@@ -50,15 +50,22 @@ class DeadCode:
 
 def dead_code(decoder: Decoder) -> DeadCode:
     """Return the heads, layers and units of a decoder that nothing reads."""
+    return followed_back(decoder)[0]
+
+
+def followed_back(decoder: Decoder) -> tuple[DeadCode, list[Dyadic]]:
+    """Return what is dead, and for each layer an orthonormal basis of what is read of what its heads write."""
     heads, layers, units = set[str](), set[int](), set[str]()
-    read = _span([decoder.unembedding.dense()], decoder.layout.width)
+    spans: list[Dyadic] = []
+    read = span_of([decoder.unembedding.dense()], decoder.layout.width)
     for number in range(len(decoder.layers), 0, -1):
         layer, alive = decoder.layers[number - 1], False
         if (part := layer.feed_forward) is not None:
             live = _seen(read, part.output.dense())
             units |= {f"layers.{number}.units.{u}" for u in np.flatnonzero(~live)}
             alive = bool(live.any())
-            read = _span([read, part.input.dense()[live]], decoder.layout.width)
+            read = span_of([read, part.input.dense()[live]], decoder.layout.width)
+        spans.insert(0, read)
         forms = [read]
         for k, head in enumerate(layer.heads):
             if _seen(read, head.output.dense() @ head.value.dense()).any():
@@ -66,13 +73,13 @@ def dead_code(decoder: Decoder) -> DeadCode:
                 alive = True
             else:
                 heads.add(f"layers.{number}.heads.{k}")
-        read = _span(forms, decoder.layout.width)
+        read = span_of(forms, decoder.layout.width)
         if not alive:
             layers.add(number)
-    return DeadCode(frozenset(heads), frozenset(layers), frozenset(units))
+    return DeadCode(frozenset(heads), frozenset(layers), frozenset(units)), spans
 
 
-def _span(forms: Iterable[Dyadic], width: int) -> Dyadic:
+def span_of(forms: Iterable[Dyadic], width: int) -> Dyadic:
     """Return an orthonormal basis of the span of forms, (n, width) each."""
     rows: Dyadic = np.vstack([form for form in forms if len(form)] or [np.zeros((0, width))])
     sizes = np.linalg.norm(rows, axis=1)

@@ -1,66 +1,186 @@
-"""Grade 3: decoy heads, dead units and layers that do nothing, and heads that look alike.
+"""Grade 3: decoy heads, silent units and layers that do nothing, and heads that look alike.
 
-Decoys write to what is read by parts that matter, and their sum is 0: see `tm2tfr.lab.hidden.decoys`. Every head gets
-as many components as any other one: queries with keys that read a constant alone, which adds the same to all scores, and
-values that are written to directions which nothing reads that matters. They are filled up until all heads have the same
-norms.
+What decoy heads write is read by silent units alone: units whose bias is so low that no input activates them, which
+intervals show (`tm2tfr.lab.hidden.bounds`). These would write to what parts that matter read. So nothing is dead code, no
+two decoys cancel, each attends in its own way and writes what it finds there; and it decides nothing.
+
+Every head gets as many components as any other one: queries with keys that read a constant alone, which adds the same to
+all scores, and values that are written to directions which nothing reads that matters. They are filled up until all heads
+have the same norms. Units read constants, until their biases say nothing.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import cycle
 
 import numpy as np
 
-from tm2tfr.lab.hidden.dead_code import Profile
+from tm2tfr.lab.hidden.bounds import StreamBounds
+from tm2tfr.lab.hidden.dead_code import BOUNDED, Profile
 from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit
-from tm2tfr.transformer.weights import Decoder, Mask
+from tm2tfr.transformer.weights import Decoder
 
 PER_COMPONENT = 4
 """The least number of entries of a component that is added."""
+CLEAR = 0.5
+"""By how much the interval of what a silent unit reads ends below 0, at the least: floats do not round it above."""
+BIASES = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0)
+"""What units have as their bias once they read constants."""
+MOST_NORM, PARTS = 64.0, 8
+"""The largest norm that units are given; what they read of constants is a multiple of 1/8."""
 
 
 class Decoys:
     """What is added to a decoder in its wide stream, in place."""
 
-    def __init__(self, wide: Wide, room: Room, seen: Profile, chance: random.Random) -> None:
+    def __init__(self, wide: Wide, room: Room, seen: Profile, decoder: Decoder, chance: random.Random) -> None:
         self._wide, self._room, self._seen, self._chance = wide, room, seen, chance
         heads = [head for layer in wide.layers for head in layer.heads]
         self._masks = [head.mask for head in heads] or ["future"]
         self._soft = any(head.soft for head in heads)
+        self._features = decoder.features
+        self._bits = tuple(d for d in range(room.own) if seen.bits[d])
+        self._answers = frozenset(np.flatnonzero(wide.unembedding.any(axis=0)).tolist())
+        self._place = _place(wide, room, decoder, chance)
 
-    def add(self, cancelling: Cancelling) -> None:
-        """Add them all; cancelling: draws those whose sum is 0."""
+    def add(self) -> None:
+        """Add them all."""
+        layers = self._wide.layers
         self._junk()
         for _ in range(self._chance.randint(1, 2)):
-            layers = self._wide.layers
             at = self._chance.randint(0, len(layers))
             while at and layers[at - 1].moved:  # what is to be rounded is rounded in the next layer
                 at -= 1
             layers.insert(at, WideLayer(None, [], None, np.zeros(self._room.width)))
-        most = max((len(layer.heads) for layer in self._wide.layers), default=0)
-        units = max((len(layer.units or ()) for layer in self._wide.layers), default=0)
-        for number, layer in enumerate(self._wide.layers):
-            for many in _shares(most + self._chance.randint(0, 1) - len(layer.heads), self._chance):
-                mask = self._chance.choice(self._masks)
-                layer.heads += cancelling.heads(many, self._wide.layers[number:], mask, soft=self._soft)
-            dead: list[WideUnit] = []
-            for many in _shares(max(2, units // 8 + self._chance.randint(0, 2)), self._chance):
-                dead += cancelling.units(many, self._wide.layers[number + 1 :])
-            for unit in dead:
-                fill(unit.writes, self._room.noise, 1, self._chance)
-            layer.units = [*(layer.units or ()), *dead]
-        self._alike([head for layer in self._wide.layers for head in layer.heads])
+        most = max((len(layer.heads) for layer in layers), default=0)
+        units = max((len(layer.units or ()) for layer in layers), default=0)
+        bounds = StreamBounds.embedded(self._wide, self._features)
+        for number, layer in enumerate(layers):
+            many = most + self._chance.randint(0, 1) - len(layer.heads)
+            layer.heads += [self._head(layers[: number + 1], bounds) for _ in range(many)]
+            bounds = bounds.after_heads(layer.heads).after_units(layer.units or (), layer.offset)
+        self._alike([head for layer in layers for head in layer.heads])
+        bounds = StreamBounds.embedded(self._wide, self._features)
+        every: list[WideUnit | None] = [unit for layer in layers for unit in layer.units or () if unit.of is not None]
+        for number, layer in enumerate(layers):
+            bounds = bounds.after_heads(layer.heads)
+            many = max(2, units // 8 + self._chance.randint(0, 2))
+            heard: list[list[int]] = [[] for _ in range(many)]
+            for k, head in enumerate(head for head in layer.heads if head.of is None):  # or it would be dead code
+                carried = (head.output @ head.value).any(axis=1)
+                heard[k % many].append(self._chance.choice(np.flatnonzero(carried).tolist()))
+            likes: list[WideUnit | None] = [u for u in layer.units or () if u.of is not None] or every or [None]
+            silent = [self._silent(bounds, layers[number + 1 :], each, self._chance.choice(likes)) for each in heard]
+            bounds = bounds.after_units(layer.units or (), layer.offset)
+            layer.units = [*(layer.units or ()), *silent]
+        self._units_alike([unit for layer in layers for unit in layer.units or () if unit.pair is None])
 
     def _junk(self) -> None:
         """Write something to the directions that nothing reads: what a token, and a constant, add."""
         for direction in self._room.junk:
             for token in range(self._wide.token.shape[1]):
                 self._wide.token[direction, token] = self._chance.choice((-1.0, 0.0, 1.0))
+
+    # ── decoy heads and silent units ────────────────────────────────────────────────────────────────────────
+    def _head(self, layers: Sequence[WideLayer], bounds: StreamBounds) -> WideHead:
+        """Return a decoy for the last of these layers: it attends to all, by position, or as a head of the original does.
+
+        Args:
+            bounds: of what it reads.
+        """
+        chance, room, mask, exactly = self._chance, self._room, self._chance.choice(self._masks), False
+        query, key = np.zeros((2, 0, room.width))
+        own = [head for layer in layers for head in layer.heads if head.of is not None and head.scores]
+        way = chance.choice(("all", "position", "original", "original"))
+        if way == "original" and own:
+            like = chance.choice(own)
+            query, key, mask = like.query * chance.choice((1.0, 2.0)), like.key.copy(), like.mask
+            exactly = like.of not in self._seen.ties and any(like is head for head in layers[-1].heads)
+        elif way != "all" and self._place is not None:
+            query, key = np.zeros((1, room.width)), self._place[None, :]
+            query[0, chance.choice(room.constants)] = sign = chance.choice((-1.0, 1.0))
+            if self._bits and chance.random() < 0.5:
+                query[0, chance.choice(self._bits)] = -2.0 * sign
+            exactly = True
+        # a mean is no exact number, and must not be mixed with those that are
+        read, write, most = self._bounded(bounds), room.junk if exactly else room.noise, room.carried[0 if exactly else 1]
+        size = min(chance.randint(1, max(1, most - 1)), len(read), len(write))
+        values, outputs = np.zeros((2, size, room.width))
+        columns = zip(chance.sample(read, size), chance.sample(write, size), strict=True)
+        for component, (source, target) in enumerate(columns):
+            values[component, source] = chance.choice((-1.0, 1.0))
+            outputs[component, target] = chance.choice((-1.0, 1.0))
+        return WideHead(None, query, key, values, outputs.T, mask, self._soft)
+
+    def _silent(
+        self, bounds: StreamBounds, behind: Sequence[WideLayer], heard: Sequence[int], like: WideUnit | None
+    ) -> WideUnit:
+        """Return a unit that no input activates; it reads what decoys write, and would write to what matters.
+
+        Args:
+            bounds: of what it reads.
+            behind: the layers after its own.
+            heard: directions to be read, since decoys write there.
+            like: a unit of the original, whose entries it has elsewhere.
+        """
+        chance, room, reads, writes = self._chance, self._room, *np.zeros((2, self._room.width))
+        sizes = [1.0, 1.0] if like is None else np.abs(like.reads[like.reads != 0]).tolist() or [1.0]
+        heard = [d for d in heard if bounds.finite[d]]
+        others = [d for d in (*self._bounded(bounds), *room.junk, *room.noise) if bounds.finite[d] and d not in heard]
+        more = chance.sample(others, min(len(others), max(0, len(sizes) - len(heard))))
+        for direction, size in zip((*heard, *more), cycle(chance.sample(sizes, len(sizes))), strict=False):
+            below = (
+                bounds.low[direction] >= 0 and chance.random() < 0.75
+            )  # most read a bit, and 0 is the most that -1 makes
+            reads[direction] = -size if below else size * chance.choice((-1.0, 1.0))
+        sizes = [1.0] if like is None else np.abs(like.writes[like.writes != 0]).tolist() or [1.0]
+        targets = self._read(behind)
+        for direction, size in zip(chance.sample(targets, min(len(targets), len(sizes))), sizes, strict=False):
+            writes[direction] = size * chance.choice((-1.0, 1.0))
+        unit = WideUnit(None, reads, 0.0, writes)
+        unit.bias = -(float(np.ceil(2 * (bounds.read(unit)[1] - CLEAR / 4))) / 2 + CLEAR)
+        return unit
+
+    def _bounded(self, bounds: StreamBounds) -> list[int]:
+        """Return exact directions of the original, and constants, that stay near 0 on every input."""
+        exact = set(self._room.exact)
+        near = bounds.finite & (np.maximum(-bounds.low, bounds.high) <= BOUNDED)
+        return [d for d in (*range(self._room.own), *self._room.constants) if near[d] and d in exact]
+
+    def _units_alike(self, units: Sequence[WideUnit]) -> None:
+        """Let units read two constants more: it changes their biases, and gives all the same norm, reads times writes."""
+        biases = [self._chance.choice(BIASES) for _ in units]
+        reads = [float(np.linalg.norm(unit.reads)) for unit in units]
+        writes = [max(float(np.linalg.norm(unit.writes)), 1 / PARTS) for unit in units]
+        changes = [unit.bias - bias for unit, bias in zip(units, biases, strict=True)]
+        least = [w * (r**2 + c**2 / 2) ** 0.5 for r, w, c in zip(reads, writes, changes, strict=True)]
+        target = min(MOST_NORM, max(least, default=0.0))
+        for unit, bias, read, write, change in zip(units, biases, reads, writes, changes, strict=True):
+            one, other = self._chance.sample(self._room.constants, 2)
+            missing = (target / write) ** 2 - read**2  # a + b = change, and a² + b² is what is missing
+            root = max(0.0, 2 * missing - change**2) ** 0.5 * self._chance.choice((-1.0, 1.0))
+            part = round((change + root) / 2 * PARTS) / PARTS
+            unit.reads[one] += change - part
+            unit.reads[other] += part
+            unit.bias = bias
+
+    def _read(self, behind: Sequence[WideLayer]) -> list[int]:
+        """Return what is read by parts that matter: of these layers, and by the unembedding."""
+        found = set(self._answers)
+        for layer in behind:
+            for head in layer.heads:
+                if head.of is not None:
+                    forms = [m for m in (head.query, head.key, head.value) if len(m)]
+                    found.update(int(d) for form in forms for d in np.flatnonzero(form.any(axis=0)))
+            for unit in layer.units or ():
+                if unit.of is not None:
+                    found.update(int(d) for d in np.flatnonzero(unit.reads))
+        there = sorted(d for d in found if d < self._room.own)
+        exact = set(self._room.exact)
+        return [d for d in there if d in exact] or there or list(self._room.constants)
 
     # ── heads that look alike ───────────────────────────────────────────────────────────────────────────────
     def _alike(self, heads: list[WideHead]) -> None:
@@ -153,15 +273,6 @@ class Decoys:
         return found
 
 
-def _shares(many: int, chance: random.Random) -> list[int]:
-    """Return groups of 2 or 3 that are `many` together; of 1 there are 2."""
-    found: list[int] = []
-    while many > 0:
-        found.append(3 if many == 3 or (many > 4 and chance.random() < 0.3) else 2)
-        many -= found[-1]
-    return found
-
-
 def merged(values: Dyadic, outputs: Dyadic) -> tuple[Dyadic, Dyadic]:
     """Return what a head carries with components that read the same as one: (components, width) each."""
     found: dict[bytes, list[Dyadic]] = {}
@@ -175,106 +286,6 @@ def merged(values: Dyadic, outputs: Dyadic) -> tuple[Dyadic, Dyadic]:
 
 def _square(forms: Dyadic) -> float:
     return float((forms * forms).sum())
-
-
-# ── Decoys whose sum is 0: each of them writes to what parts that matter read, and together they write nothing.
-MOST_CARRIED = 2
-"""Components of the value of such a head, at most."""
-SHARP = 0.5
-"""The share of groups that attend to one position; the others take means, as some heads of the original do."""
-
-
-@dataclass
-class Cancelling:
-    """What groups are drawn from.
-
-    Args:
-        place: (width,) a form that is another number at every position, in every layer; None: there is none.
-        bits: directions that are 0 or 1.
-        answers: what the unembedding reads.
-    """
-
-    room: Room
-    chance: random.Random
-    place: Dyadic | None
-    bits: tuple[int, ...]
-    answers: frozenset[int]
-    _groups: Iterator[int] = field(default_factory=count)
-
-    @classmethod
-    def of(cls, wide: Wide, room: Room, seen: Profile, decoder: Decoder, chance: random.Random) -> Cancelling:
-        """Return it for a decoder, before anything is added to its wide stream but constants."""
-        bits = tuple(d for d in range(room.own) if seen.bits[d])
-        answers = frozenset(np.flatnonzero(wide.unembedding.any(axis=0)).tolist())
-        return cls(room, chance, _place(wide, room, decoder, chance), bits, answers)
-
-    def heads(self, many: int, behind: Sequence[WideLayer], mask: Mask, *, soft: bool) -> list[WideHead]:
-        """Return a group of heads; behind: the layers from theirs on."""
-        chance, room, group = self.chance, self.room, next(self._groups)
-        query, key = np.zeros((2, 0, room.width))
-        carried = list(room.constants)
-        if self.place is not None and chance.random() < SHARP:
-            query, key = np.zeros((1, room.width)), self.place[None, :]
-            query[0, chance.choice(room.constants)] = sign = chance.choice((-1.0, 1.0))
-            if self.bits and chance.random() < SHARP:
-                query[0, chance.choice(self.bits)] = -2.0 * sign
-            carried = list(self.bits or room.constants)
-        targets = self._read(behind, own=True)
-        size = min(MOST_CARRIED, room.carried[0] - 1, len(carried), len(targets))
-        values = np.zeros((size, room.width))
-        for component, direction in enumerate(chance.sample(carried, size)):
-            values[component, direction] = chance.choice((-1.0, 1.0))
-        outputs = [np.zeros((size, room.width)) for _ in range(many)]
-        for component in range(size):
-            for (first, second), (direction, sign) in zip(pairwise(outputs), self._steps(targets), strict=False):
-                first[component, direction] += sign
-                second[component, direction] -= sign
-        return [WideHead(None, query.copy(), key.copy(), values.copy(), o.T, mask, soft, group) for o in outputs]
-
-    def units(self, many: int, behind: Sequence[WideLayer]) -> list[WideUnit]:
-        """Return a group of units; behind: the layers after theirs."""
-        chance, room, group = self.chance, self.room, next(self._groups)
-        reads, bias = np.zeros(room.width), float(chance.randint(-2, 1))
-        fill(reads, room.bounded, 3, chance)
-        targets, found = self._read(behind, own=False), []
-        for _ in range(many):
-            scale, own = 2.0 ** chance.randint(-1, 1), np.zeros(room.width)
-            fill(own, room.constants, 2, chance)
-            found.append(
-                WideUnit(None, reads * scale + own, bias * scale - own.sum(), np.zeros(room.width), scale, group=group)
-            )
-        for (first, second), (direction, sign) in zip(pairwise(found), self._steps(targets), strict=False):
-            first.writes[direction] += sign / first.scale
-            second.writes[direction] -= sign / second.scale
-        return found
-
-    def _steps(self, targets: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """Yield directions with signs: what one part adds there, the next one takes away, and no step undoes the last."""
-        last = None
-        while True:
-            step = self.chance.choice(targets), self.chance.choice((-1.0, 1.0))
-            if step != last:
-                yield step
-                last = step
-
-    def _read(self, behind: Sequence[WideLayer], *, own: bool) -> list[int]:
-        """Return what is read by parts that matter: of these layers, and by the unembedding.
-
-        Args:
-            own: whether the heads of the first of these layers come too early.
-        """
-        found = set(self.answers)
-        for number, layer in enumerate(behind):
-            for head in layer.heads if number or not own else ():
-                if head.of is not None:
-                    forms = [m for m in (head.query, head.key, head.value) if len(m)]
-                    found.update(int(d) for form in forms for d in np.flatnonzero(form.any(axis=0)))
-            for unit in layer.units or ():
-                if unit.of is not None:
-                    found.update(int(d) for d in np.flatnonzero(unit.reads))
-        there = sorted(d for d in found if d < self.room.own)
-        exact = set(self.room.exact)
-        return [d for d in there if d in exact] or there or list(self.room.constants)
 
 
 def _place(wide: Wide, room: Room, decoder: Decoder, chance: random.Random) -> Dyadic | None:

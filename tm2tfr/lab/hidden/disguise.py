@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -17,7 +18,7 @@ from tm2tfr.base.text.words import MANY, all_words, joined, number_of
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.reading import softly
-from tm2tfr.lab.hidden.build import built, renamed
+from tm2tfr.lab.hidden.build import MOST_ROUNDS, Built, built, renamed
 from tm2tfr.lab.hidden.dead_code import Profile, dead_code, profiled, prompts_of
 from tm2tfr.lab.hidden.key import Key, hidden_digest
 from tm2tfr.lab.hidden.narrow import Forms, forms_for, narrowed
@@ -207,7 +208,7 @@ def disguised(
             found; None: not.
 
     Raises:
-        DisguiseError: for another grade; for layer norms in grades 2 and 3; for weights with too many digits;
+        DisguiseError: for another grade; for layer norms in grade 3; for weights with too many digits;
             for dimensions that are too few, or not fewer than there are.
     """
     if decoder.loops:
@@ -221,9 +222,9 @@ def disguised(
     if decoder.unique:
         what = "weights with leftmost or rightmost attention are not disguised: a decoy would have to break ties as well"
         raise DisguiseError(f"{what}: disguise weights with average-hard attention")
-    if decoder.normed and grade > 1:
-        what = "these weights have layer norms, which take the mean and the variance of the coordinates"
-        raise DisguiseError(f"{what}, and another basis has others: use --grade 1, which permutes them")
+    if decoder.normed and grade > 2:
+        what = "these weights have layer norms, which take the mean and the variance of all directions"
+        raise DisguiseError(f"{what}, and grade 3 adds others: use --grade 2, which mixes them")
     every = None if all_up_to is None else every_prompt(decoder, program, all_up_to)
     more: list[tuple[str, ...]] = []
     source = Compressed(decoder)
@@ -275,9 +276,8 @@ class Compressed:
 def _tried(source: Compressed, seen: Profile, *, grade: int, seed: int) -> Disguised:
     """Return the weights and the key, with a proof; whether floats keep them equal is another question."""
     decoder = source.narrow
-    chance = random.Random(f"tm2tfr disguise {grade} {seed} {digest(decoder)}")
     try:
-        made = built(decoder, seen, grade, chance)
+        made = _built(decoder, seen, grade=grade, seed=seed)
         hidden = written(made.wide, decoder, common_claim(decoder), provenance.hidden())
     except ShapeError as error:
         raise DisguiseError(f"these weights cannot be hidden in grade {grade}: {error}") from error
@@ -300,6 +300,23 @@ def _tried(source: Compressed, seen: Profile, *, grade: int, seed: int) -> Disgu
     if not proof.proved:
         raise DisguiseError(f"the disguise could not be proved equal to the original ({proof.refusals[0]}): report this")
     return Disguised(hidden, key)
+
+
+DRAWS = 24
+"""How often a single round is drawn for weights with layer norms that have no digits to spare."""
+
+
+def _built(decoder: Decoder, seen: Profile, *, grade: int, seed: int) -> Built:
+    """Return the disguise; with layer norms come weights such as 1.36, and it has as many rounds as their digits allow.
+
+    Raises:
+        ShapeError: if a weight would need more digits than a float64 has.
+    """
+    chance = random.Random(f"tm2tfr disguise {grade} {seed} {digest(decoder)}")
+    for rounds in (*range(MOST_ROUNDS, 1, -1), *[1] * DRAWS) if decoder.normed else ():
+        with suppress(ShapeError):
+            return built(decoder, seen, grade, chance, rounds=rounds)
+    return built(decoder, seen, grade, chance)
 
 
 def common_claim(decoder: Decoder) -> Claim | None:

@@ -21,6 +21,8 @@ EXACT = 2.0**52
 """Floats add whole numbers exactly, in any order, up to this sum of their absolute values, which may be rounded itself."""
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]], dtype=np.float64) / 2
 """4 × 4 and orthogonal, all entries ±1/2."""
+CENTRED = np.full((4, 4), 0.5) - np.eye(4)
+"""Likewise, and it keeps the mean: (1, 1, 1, 1) stays as it is."""
 BLOCK = 4
 _MOST_BITS = 1_000
 _DRAWN = 20
@@ -116,6 +118,7 @@ class Turn:
     Args:
         size: its number of rows, a multiple of 4.
         rounds: for each round the order in which the coordinates are taken, and the signs that they get.
+        centred: whether it keeps the mean of the coordinates, and so their variance, as layer norms need; no sign is -1.
 
     Raises:
         ShapeError: for a size that is not a multiple of 4, or rounds that are no permutations with signs.
@@ -123,6 +126,7 @@ class Turn:
 
     size: int
     rounds: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    centred: bool = False
 
     def __post_init__(self) -> None:
         if self.size % BLOCK:
@@ -130,17 +134,19 @@ class Turn:
         for order, signs in self.rounds:
             if sorted(order) != list(range(self.size)) or len(signs) != self.size or not set(signs) <= {1, -1}:
                 raise ShapeError(f"a round of a turn is a permutation of {self.size} coordinates with a sign for each")
+            if self.centred and -1 in signs:
+                raise ShapeError("a turn that keeps the mean has no signs")
 
     @classmethod
-    def drawn(cls, size: int, rounds: int, chance: random.Random) -> Turn:
+    def drawn(cls, size: int, rounds: int, chance: random.Random, *, centred: bool = False) -> Turn:
         """Return a random one; of several the first one most of whose entries are not 0."""
-        found = cls(size, ())
+        found, signs = cls(size, (), centred), (1,) if centred else (1, -1)
         for _ in range(_DRAWN if size else 0):
             made = []
             for _ in range(rounds):
                 order = chance.sample(range(size), size)
-                made.append((tuple(order), tuple(chance.choice((1, -1)) for _ in range(size))))
-            found = cls(size, tuple(made))
+                made.append((tuple(order), tuple(chance.choice(signs) for _ in range(size))))
+            found = cls(size, tuple(made), centred)
             if np.count_nonzero(found.matrix) > 0.6 * min(size * size, size * BLOCK**rounds):
                 break
         return found
@@ -148,10 +154,10 @@ class Turn:
     @cached_property
     def matrix(self) -> Dyadic:
         """It: (size, size); its transpose is its inverse."""
-        found = np.eye(self.size)
+        found, block = np.eye(self.size), CENTRED if self.centred else HADAMARD
         for order, signs in self.rounds:
             taken = found[list(order)] * np.array(signs, dtype=np.float64)[:, None]
-            found = np.einsum("ij,bjk->bik", HADAMARD, taken.reshape(-1, BLOCK, self.size)).reshape(self.size, self.size)
+            found = np.einsum("ij,bjk->bik", block, taken.reshape(-1, BLOCK, self.size)).reshape(self.size, self.size)
         found.setflags(write=False)
         return found
 

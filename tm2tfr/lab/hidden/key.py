@@ -165,7 +165,11 @@ class Key:
             "layers": [_layer_as_dict(layer) for layer in self.layers],
             "basis": {
                 "blocks": [
-                    {"coordinates": list(rows), "rounds": [[list(order), list(signs)] for order, signs in turn.rounds]}
+                    {
+                        "coordinates": list(rows),
+                        "rounds": [[list(order), list(signs)] for order, signs in turn.rounds],
+                        **({"centred": True} if turn.centred else {}),
+                    }
                     for rows, turn in self.basis.blocks
                 ],
                 "order": list(self.basis.order),
@@ -285,7 +289,7 @@ def _number(item: object) -> int | None:
 
 def _turn(block: PlainData) -> Turn:
     rounds = tuple((_wholes(order), _wholes(signs)) for order, signs in block["rounds"])
-    return Turn(len(block["coordinates"]) if rounds else 0, rounds)
+    return Turn(len(block["coordinates"]) if rounds else 0, rounds, block.get("centred") is True)
 
 
 def _layer_of(item: PlainData) -> LayerKey:

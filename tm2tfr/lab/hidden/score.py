@@ -1,61 +1,57 @@
-"""How much of the truth a claim found: precision and recall, of each kind of thing that there is to find.
+"""How much of the truth a claim found: one number for each kind of thing that there is to find.
 
-Of heads, layers and units these are shares of what was claimed, and of what there is to claim. Of subspaces they are shares
-of dimensions: with orthonormal bases of the claimed one and the right one, the squares of the cosines of their principal
-angles add up to the number of dimensions that they share. Divided by the dimensions claimed that is precision, and by
-those of the right one recall; over all variables both are sums.
+*decoys*, *layers* and *units* are sets, and most heads of a model are decoys. So their measure is the balanced accuracy:
+the mean of the share of these that was claimed and the share of the others that was not. Whoever knows nothing has 1/2,
+whatever is claimed.
 
-Heads with a role and decoys are kinds of their own: most heads are decoys, and who calls all of them so has found nothing.
-What can be had for nothing is the base line: that of the best claim that knows only how many of each there are. It claims
-all there is to claim, of heads the most frequent role, since claiming at random the share s of it has the same precision
-and the recall s. *Dead code* is what a claim scores that was made by following products of matrices, see
-`tm2tfr.lab.hidden.dead_code`.
+*heads* have roles, and *subspaces* are variables: their measure is the mean of the F1 of each role and each variable, so
+that a rare role counts as much as a frequent one, and a variable of one dimension as much as one of twenty. F1 is the
+harmonic mean of precision and recall, of subspaces those of dimensions: with orthonormal bases of the claimed one and the
+right one, the squares of the cosines of their principal angles add up to the number of dimensions that they share.
+Variables that embedding or unembedding touch, which can be read off these, are apart, as *surface*.
 
-Below, the suite: forty hidden models with their keys, on which searches are scored.
+What can be had for nothing is the base line: claims that know only how many of each there are. Of sets that is 1/2; of
+heads the most frequent role for all of them; of variables the whole stream for each. *Dead code* is what a claim scores
+that was made by following products of matrices, see `tm2tfr.lab.hidden.dead_code`. Others are in
+`tm2tfr.lab.hidden.baselines`.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tm2tfr._version import __version__
 from tm2tfr.base.errors import DisguiseError
-from tm2tfr.base.text.shown import json_text
-from tm2tfr.lab.hidden.claim import NOTHING, HiddenClaim, HiddenTruth, answer, orthonormal, template
-from tm2tfr.lab.hidden.disguise import GRADES, Disguised
+from tm2tfr.lab.hidden.claim import NOTHING, HiddenClaim, HiddenTruth, orthonormal
 from tm2tfr.lab.hidden.dyadic import Dyadic
-from tm2tfr.lab.line.folder import folder_named, production
-from tm2tfr.lab.line.pool import Job, Made
-from tm2tfr.runs.comparison import Progress
-from tm2tfr.transformer.storage import dumps
 
 COLUMNS = """\
-precision: right / claimed; recall: right / there; F1: their harmonic mean; –: nothing to divide by, or not computed
-base: the F1 of the best claim that knows only how many of each there are, and not the weights
-dead code: the F1 of a search for what nothing reads, along products of matrices
+score: of heads and variables the mean of F1, each role and each variable counting once; of decoys, layers and units the
+balanced accuracy, 1/2 for whoever knows nothing; –: nothing to find, or not computed
+base: the score of the best claim that knows only how many of each there are, and not the weights
+dead code: the score of a search for what nothing reads, along products of matrices
 right, claimed, there: how much of the claim is right, how much was claimed, how much could be: heads, layers, units; of
-subspaces, dimensions"""
+subspaces and surface, the variables that embedding or unembedding touch, dimensions"""
 """What the columns of a table of scores are, below it."""
-KINDS = ("heads", "decoys", "layers", "units", "subspaces")
+KINDS = ("heads", "decoys", "layers", "units", "subspaces", "surface")
 
 
 @dataclass(frozen=True)
 class Score:
-    """The score of one kind.
+    """The score of a role, a variable, or a set.
 
     Args:
         right: how much of what was claimed is right: a number of things, or of dimensions.
         claimed, there: how much was claimed, and how much there is.
+        of: how many things a claim may name; None: it is about dimensions, or a role.
     """
 
     right: float
     claimed: float
     there: float
+    of: int | None = None
 
     @property
     def precision(self) -> float | None:
@@ -72,16 +68,69 @@ class Score:
         """The harmonic mean of the two, 0 if nothing was claimed; None if there is nothing and nothing was claimed."""
         return 2 * self.right / (self.claimed + self.there) if self.claimed or self.there else None
 
+    @property
+    def balanced(self) -> float | None:
+        """The mean share of what was rightly claimed and rightly not claimed; None if all or nothing is to be found."""
+        if self.of is None or not 0 < self.there < self.of:
+            return None
+        return (self.right / self.there + 1 - (self.claimed - self.right) / (self.of - self.there)) / 2
+
+    @property
+    def measure(self) -> float | None:
+        """The number that counts: balanced accuracy of a set, F1 otherwise."""
+        return self.f1 if self.of is None else self.balanced
+
     def as_dict(self) -> dict[str, float | None]:
         """Return it as plain data."""
-        return {
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "right": self.right,
-            "claimed": self.claimed,
-            "there": self.there,
-        }
+        names = ("measure", "precision", "recall", "f1", "balanced", "right", "claimed", "there", "of")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class AveragedScore:
+    """The scores of roles or variables, each of which counts once."""
+
+    scores: tuple[Score, ...]
+
+    @property
+    def precision(self) -> float | None:
+        """The mean precision of those that were claimed."""
+        return mean_of([score.precision for score in self.scores if score.claimed])
+
+    @property
+    def recall(self) -> float | None:
+        """The mean recall."""
+        return mean_of([score.recall for score in self.scores])
+
+    @property
+    def measure(self) -> float | None:
+        """The mean F1; None if there is nothing to find."""
+        return mean_of([score.f1 for score in self.scores])
+
+    @property
+    def right(self) -> float:
+        """How much is right, in all."""
+        return sum(score.right for score in self.scores)
+
+    @property
+    def claimed(self) -> float:
+        """How much was claimed, in all."""
+        return sum(score.claimed for score in self.scores)
+
+    @property
+    def there(self) -> float:
+        """How much there is, in all."""
+        return sum(score.there for score in self.scores)
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return it as plain data."""
+        return {name: getattr(self, name) for name in ("measure", "precision", "recall", "right", "claimed", "there")}
+
+
+def mean_of(numbers: Sequence[float | None]) -> float | None:
+    """Return the mean of those that are there, None if none is."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True)
@@ -89,34 +138,41 @@ class ClaimScores:
     """The scores of a claim: of each kind, with the base line of each, of each role of heads, and of each variable.
 
     Args:
+        base: the measure of the best claim that only knows how many of each there are.
         dead_code: what a search for dead code scores, of the kinds that it is about; empty if the key does not say.
     """
 
-    kinds: Mapping[str, Score]
-    base: Mapping[str, Score]
+    kinds: Mapping[str, Score | AveragedScore]
+    base: Mapping[str, float | None]
     roles: Mapping[str, Score]
     variables: Mapping[str, Score]
     dead_code: Mapping[str, Score]
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
-        named = {"kinds": self.kinds, "base": self.base, "dead_code": self.dead_code}
-        named |= {"roles": self.roles, "variables": self.variables}
-        return {name: {what: score.as_dict() for what, score in scores.items()} for name, scores in named.items()}
+        named: dict[str, Mapping[str, Score] | Mapping[str, Score | AveragedScore]] = {
+            "kinds": self.kinds,
+            "dead_code": self.dead_code,
+            "roles": self.roles,
+            "variables": self.variables,
+        }
+        plain = {name: {what: score.as_dict() for what, score in scores.items()} for name, scores in named.items()}
+        return {**plain, "base": dict(self.base)}
 
     def __str__(self) -> str:
         lines = [
-            f"{'':<12} {'precision':>9} {'recall':>7} {'F1':>7} {'base':>7} {'dead code':>10}   right / claimed / there"
+            f"{'':<12} {'precision':>9} {'recall':>7} {'score':>7} {'base':>7} {'dead code':>10}   right / claimed / there"
         ]
         for kind, score in self.kinds.items():
             counts = " / ".join(f"{number:.4g}" for number in (score.right, score.claimed, score.there))
-            shares = f"{_shown(score.precision):>9} {_shown(score.recall):>7} {_shown(score.f1):>7}"
-            dead = _shown(self.dead_code[kind].f1 if kind in self.dead_code else None)
-            lines.append(f"{kind:<12} {shares} {_shown(self.base[kind].f1):>7} {dead:>10}   {counts}")
+            shares = f"{shown(score.precision):>9} {shown(score.recall):>7} {shown(score.measure):>7}"
+            dead = shown(self.dead_code[kind].measure if kind in self.dead_code else None)
+            lines.append(f"{kind:<12} {shares} {shown(self.base[kind]):>7} {dead:>10}   {counts}")
         return "\n".join(lines) + "\n" + COLUMNS
 
 
-def _shown(number: float | None) -> str:
+def shown(number: float | None) -> str:
+    """Return a score as text."""
     return "–" if number is None else f"{number:.3f}"
 
 
@@ -129,12 +185,11 @@ def score(claim: HiddenClaim, truth: HiddenTruth) -> ClaimScores:
     _refuse(claim, truth)
     roles = {role: _of_role(role, claim, truth) for role in sorted(set(truth.heads.values()) | set(claim.heads.values()))}
     variables = dict(_of_variables(claim, truth))
-    kinds = {
-        "heads": _total([found for role, found in roles.items() if role != NOTHING]),
-        "decoys": _of_role(NOTHING, claim, truth),
-        "layers": _of_sets(claim.layers, truth.layers),
-        "units": _of_sets(claim.units, truth.units),
-        "subspaces": _total(variables.values()),
+    kinds: dict[str, Score | AveragedScore] = {
+        "heads": AveragedScore(tuple(found for role, found in roles.items() if role != NOTHING)),
+        **score_of_sets(claim, truth),
+        "subspaces": AveragedScore(tuple(found for name, found in variables.items() if name not in truth.surface)),
+        "surface": AveragedScore(tuple(found for name, found in variables.items() if name in truth.surface)),
     }
     return ClaimScores(kinds, base_line(truth), roles, variables, by_dead_code(truth))
 
@@ -156,17 +211,28 @@ def _refuse(claim: HiddenClaim, truth: HiddenTruth) -> None:
             raise DisguiseError(f"{what}: give an array of shape (vectors, {truth.width})")
 
 
-def base_line(truth: HiddenTruth) -> dict[str, Score]:
-    """Return the score, by kind, of the best claim that only knows how many of each there are; see the module."""
-    every, roles = len(truth.heads), list(truth.heads.values())
-    counts = [roles.count(role) for role in set(roles) - {NOTHING}]
-    decoys, sizes = roles.count(NOTHING), [len(basis) for basis in truth.subspaces.values()]
+def base_line(truth: HiddenTruth) -> dict[str, float | None]:
+    """Return the measure, by kind, of the best claim that only knows how many of each there are; see the module."""
+    roles = [role for role in truth.heads.values() if role != NOTHING]
+    counts = [roles.count(role) for role in set(roles)]
+    sizes = {name: 2 * len(basis) / (truth.width + len(basis)) for name, basis in truth.subspaces.items()}
+    sets = {kind: score.balanced and 0.5 for kind, score in score_of_sets(HiddenClaim(), truth).items()}
     return {
-        "heads": Score(max(counts, default=0), every, sum(counts)),
-        "decoys": Score(decoys, every, decoys),
-        "layers": Score(len(truth.layers), truth.layer_count, len(truth.layers)),
-        "units": Score(len(truth.units), len(truth.unit_paths), len(truth.units)),
-        "subspaces": Score(sum(sizes), truth.width * len(sizes), sum(sizes)),
+        "heads": 2 * max(counts) / (len(truth.heads) + max(counts)) / len(counts) if counts else None,
+        **sets,
+        "subspaces": mean_of([size for name, size in sizes.items() if name not in truth.surface]),
+        "surface": mean_of([size for name, size in sizes.items() if name in truth.surface]),
+    }
+
+
+def score_of_sets(claim: HiddenClaim, truth: HiddenTruth) -> dict[str, Score]:
+    """Return the scores of decoys, layers and units."""
+    claimed = {head for head, role in claim.heads.items() if role == NOTHING}
+    decoys = {head for head, role in truth.heads.items() if role == NOTHING}
+    return {
+        "decoys": _of_sets(claimed, decoys, len(truth.heads)),
+        "layers": _of_sets(claim.layers, truth.layers, truth.layer_count),
+        "units": _of_sets(claim.units, truth.units, len(truth.unit_paths)),
     }
 
 
@@ -174,13 +240,12 @@ def by_dead_code(truth: HiddenTruth) -> dict[str, Score]:
     """Return the scores of a search for dead code; empty if the key does not have them."""
     if truth.dead is None:
         return {}
-    decoys = {head for head, role in truth.heads.items() if role == NOTHING}
-    found = {"decoys": (truth.dead.heads, decoys), "layers": (truth.dead.layers, truth.layers)}
-    return {kind: _of_sets(*sets) for kind, sets in (found | {"units": (truth.dead.units, truth.units)}).items()}
+    dead = truth.dead
+    return score_of_sets(HiddenClaim(dict.fromkeys(dead.heads, NOTHING), dead.layers, dead.units), truth)
 
 
-def _of_sets(claimed: Collection[object], there: Collection[object]) -> Score:
-    return Score(len(set(claimed) & set(there)), len(claimed), len(there))
+def _of_sets(claimed: Collection[object], there: Collection[object], of: int | None = None) -> Score:
+    return Score(len(set(claimed) & set(there)), len(claimed), len(there), of)
 
 
 def _of_role(role: str, claim: HiddenClaim, truth: HiddenTruth) -> Score:
@@ -201,132 +266,3 @@ def shared(one: Dyadic, other: Dyadic) -> float:
     cosines = np.linalg.svd(one @ other.T, compute_uv=False)
     cosines[np.abs(cosines - 1) < 1e-9] = 1.0
     return float((cosines**2).sum())
-
-
-def _total(scores: Collection[Score]) -> Score:
-    return Score(sum(s.right for s in scores), sum(s.claimed for s in scores), sum(s.there for s in scores))
-
-
-# ── Forty hidden models of all sources in three grades, made by one seed, with the keys in a folder of their own.
-MODELS, KEYS, INDEX, README = "models", "keys", "suite.json", "README.md"
-ENTRY = ("model", "claim", "key", "grade", "digest")
-"""What the index says of a model."""
-FORMAT = "tm2tfr-suite"
-DTYPE = "float64"
-"""What hidden models are made for: in float32 some of them give other answers."""
-
-MACHINES = (
-    *("chapter", "busy-beaver-3", "parity", "palindromes", "binary-increment", "copy", "same-ends", "never-halts"),
-    *("a-b-c", "find-a-one", "unary-subtraction", "divisible-by-3", "left-edge", "busy-beaver-5"),
-)
-CIRCUITS = ("full-adder", "half-adder", "c17", "multiplexer", "majority", "comparator")
-PROGRAMS = (
-    *("histogram", "sort-unique", "reverse", "shift", "mark-first", "detect-pattern", "smooth", "running-maximum"),
-    *("swap-neighbours", "length"),
-)
-FORMULAS = (
-    *("since-b", "a-n-b-n", "hop-1", "ends-in-110", "nearest-mark", "dyck-1-by-counting"),
-    *("odd-ones-without-predicates", "last-write"),
-)
-
-
-@dataclass(frozen=True)
-class Member:
-    """One model of the suite: the name of its source, and the options with which it is compiled."""
-
-    name: str
-    options: Mapping[str, object]
-
-
-MEMBERS = (
-    *(Member(name, {}) for name in (*MACHINES, *CIRCUITS, *PROGRAMS, *FORMULAS)),
-    Member("full-adder", {"variant": "paper-hard"}),
-    Member("busy-beaver-2", {"universal": (3, 2)}),
-)
-"""What is hidden."""
-
-Hide = Callable[[Member, int, int], Disguised]
-"""(what, grade, seed) -> it, hidden."""
-
-
-HiddenMember = tuple[Member, int, int]
-"""What is hidden, its grade, and the seed."""
-
-
-def make_suite(
-    folder: str | Path,
-    hide: Hide,
-    *,
-    seed: int,
-    workers: int | None = 1,
-    progress: Progress | None = None,
-    resume: bool = False,
-) -> Path:
-    """Write the suite to a folder, and return the folder; the same bytes for the same seed, resumed or not.
-
-    It has ``models/01.safetensors`` and so on, beside each an empty claim, ``models/01.claim.json``; the keys as
-    ``keys/01.json``; and ``suite.json``, which says of which grade each model is, and not what it is.
-
-    Args:
-        hide: makes one of them; with several workers, a function that is found by its name.
-        workers: the number of processes; None: one per core.
-        progress: called with how many are made, and how many there are.
-        resume: keep the finished models of a folder whose files are as they were written, and make the others.
-
-    Raises:
-        OutputError: if the folder is in use or cannot be written.
-        DatasetError: if it cannot be resumed: it has no suite of this seed and version.
-    """
-    folder = folder_named(folder)
-    jobs = [Job(n, (member, grade, 1_000 * seed + n + 1)) for n, (member, grade) in enumerate(members(seed))]
-    head = {"format": FORMAT, "tm2tfr": __version__, "seed": seed}
-
-    with production(folder, "hidden models", head, jobs, resume=resume, workers=workers, folders=(MODELS, KEYS)) as line:
-        line.make(hidden_model, hide, progress)
-        models = [{name: shard[name] for name in ENTRY} for shard in line.listed()]
-        index = {"format": FORMAT, "version": "1", "seed": seed, "dtype": DTYPE, "models": models}
-        line.close({README: _readme(seed), INDEX: json_text(index)})
-    return folder
-
-
-@dataclass
-class HiddenModel(Made):
-    """The files of a hidden model, and what the index says of it."""
-
-    entry: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def counts(self) -> Mapping[str, object]:
-        return self.entry
-
-
-def hidden_model(job: Job[HiddenMember], hide: Hide) -> HiddenModel:
-    """Hide a model, and make its files."""
-    made, name = hide(*job.work), f"{job.number + 1:02}"
-    model, claim, key = f"{MODELS}/{name}.safetensors", f"{MODELS}/{name}.claim.json", f"{KEYS}/{name}.json"
-    files = {
-        model: dumps(made.decoder),
-        key: made.key.text().encode(),
-        claim: template(answer(made.key)).encode(),
-    }
-    entry = dict(zip(ENTRY, (model, claim, key, job.work[1], made.key.digest), strict=True))
-    return HiddenModel(job.number, files, entry=entry)
-
-
-def members(seed: int) -> list[tuple[Member, int]]:
-    """Return what is hidden and in which grade, in the order of the suite of this seed; each grade a third."""
-    every = list(MEMBERS)
-    random.Random(f"tm2tfr suite {seed}").shuffle(every)
-    return [(member, GRADES[n % len(GRADES)]) for n, member in enumerate(every)]
-
-
-def _readme(seed: int) -> str:
-    return f"""# Hidden models
-
-{len(MEMBERS)} transformers whose weights were compiled and then disguised, seed {seed}, by `tm2tfr disguise --suite`.
-`{INDEX}` lists them with their grades. Each has an empty claim beside it, with the words to be used. Withhold the folder
-`{KEYS}`: it has the answers. `tm2tfr score {KEYS}/01.json {MODELS}/01.claim.json` scores a claim.
-
-The weights are {DTYPE}, and were compared with their originals in {DTYPE}: run them in it. In float32 some models, those
-with layers that round, give other answers than their originals.
-"""

@@ -12,11 +12,13 @@ matrices in the basis of y, each of them checked exactly:
 - *Decoy heads*: OV has no rows of the original's directions, of constants, or of copies; or they come in groups with the
   same QᵀK but in columns of constants, the same mask and weighting, so that they attend alike, and the sum of OV has none.
   None has softmax, or looks ahead, where no head of the original does.
-- *Layer norms*: the original's, which allow nothing but a permutation of the stream; added layers have none.
+- *Layer norms*: the original's, which allow a basis that keeps means and mixes directions of the same gains alone; added
+  layers have none.
 - *Units of the original* read the original's form times a power of two s, and write what the original's does, divided by
-  s, partly to copies. Others write to nothing that counts; or come in groups that read the same form times powers of two,
-  and whose writes, times these, have the sum 0; or come as pairs ReLU(a) - ReLU(-a) = a, whose sum, a linear map, is
-  exactly what empties the copies into what they are of.
+  s, partly to copies. Others write to nothing that counts; or are silent, since the interval of what they read
+  (`tm2tfr.lab.hidden.bounds`) ends at 0 or below; or come in groups that read the same form times powers of two, and whose
+  writes, times these, have the sum 0; or come as pairs ReLU(a) - ReLU(-a) = a, whose sum, a linear map, is exactly what
+  empties the copies into what they are of.
 - *Unembedding*: the original's, with what it reads off constants added to its bias.
 
 Where the stream was compressed (`tm2tfr.lab.hidden.narrow`), which layer norms exclude, the original is first written in
@@ -35,7 +37,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tm2tfr.base.errors import ShapeError
-from tm2tfr.lab.hidden.build import restored
+from tm2tfr.lab.hidden.bounds import silent_units
+from tm2tfr.lab.hidden.build import alike_in_norms, restored
 from tm2tfr.lab.hidden.dyadic import Dyadic, added, exponent_of, is_orthogonal, product, shifted, total
 from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
 from tm2tfr.lab.hidden.wide import Wide, WideHead, WideLayer, WideUnit, turned, widened
@@ -84,6 +87,7 @@ class _Checks:
         self._hidden = restored(hidden, key.tokens, key.original.vocabulary) if key.tokens else hidden
         self._own = self._original.layout.width
         self._left: set[int] = set()
+        self._silent: list[frozenset[int]] = []
         self.checked = 0
 
     def refusals(self) -> Iterator[str]:
@@ -96,6 +100,7 @@ class _Checks:
         wide = turned(widened(self._hidden, basis.width), basis.inverse, basis.matrix)
         right = widened(self._original, basis.width)
         yield from self._embedding(wide, right)
+        self._silent = silent_units(wide, self._hidden.features)
         yield from self._layers(wide.layers, right.layers)
         yield from self._unembedding(wide, right)
         yield from self._kinds()
@@ -168,10 +173,21 @@ class _Checks:
             yield f"{where}: the key does not have each unit of the original's layer once"
 
     def _norms(self) -> Iterator[str]:
-        """Layer norms are kept by a permutation of the stream alone, at scale 1."""
-        basis = self._key.basis
-        if basis.width != self._own or any(turn.rounds for _, turn in basis.blocks) or set(basis.scales) != {1.0}:
-            yield "layer norms: they are kept only if the stream is permuted, and nothing else"
+        """Layer norms are kept by a basis at scale 1 that keeps means, and mixes only directions of the same gains.
+
+        With an orthogonal T and T·1 = 1, mean and variance of T·y are those of y; and a gain g that is the same wherever T
+        mixes is T·(g ⊙ y) = g ⊙ T·y.
+        """
+        basis, right = self._key.basis, self._original
+        if basis.width != self._own or set(basis.scales) != {1.0}:
+            yield "layer norms: they are kept only if the stream is neither widened nor scaled"
+        alike = [set(group) for group in alike_in_norms(right)] if right.normed else []
+        for rows, turn in basis.blocks:
+            ones = np.ones((turn.size, 1))
+            if turn.rounds and not np.array_equal(product(turn.matrix, ones), ones):
+                yield "layer norms: the basis does not keep the mean"
+            if turn.rounds and not any(group.issuperset(rows) for group in alike):
+                yield "layer norms: the basis mixes directions of different gains"
 
     def _basis(self, basis: TurnedBasis) -> Iterator[str]:
         """T⁻¹·T = I; in it, Q·Qᵀ = I for every turn."""
@@ -222,9 +238,9 @@ class _Checks:
             yield from self._same_norms(where, layer, original)
             if original is not None:
                 waiting = dict(said.moved)
-                yield from self._units(where, layer, said, original, waiting)
+                yield from self._units(where, layer, said, original, waiting, self._silent[number - 1])
             else:
-                yield from self._linear(where, layer, said, waiting)
+                yield from self._linear(where, layer, said, waiting, self._silent[number - 1])
                 waiting = {} if any(unit.pair is not None for unit in said.units or ()) else waiting
         if waiting:
             yield "layers: what was to be rounded at the end was not"
@@ -306,7 +322,13 @@ class _Checks:
         return [*range(self._own), *self._key.constants, *self._key.copies]
 
     def _units(
-        self, where: str, layer: WideLayer, said: LayerKey, original: WideLayer, moved: dict[int, int]
+        self,
+        where: str,
+        layer: WideLayer,
+        said: LayerKey,
+        original: WideLayer,
+        moved: dict[int, int],
+        silent: frozenset[int],
     ) -> Iterator[str]:
         counts, copies = self._counting(), list(self._key.copies)
         place, units = f"{where}.feed_forward", original.units or []
@@ -316,7 +338,8 @@ class _Checks:
             if u in together:
                 continue
             if told.of is None:
-                yield from self._same(f"{what}, writes", unit.writes[counts], np.zeros(len(counts)))
+                if u not in silent:
+                    yield from self._same(f"{what}, writes", unit.writes[counts], np.zeros(len(counts)))
                 continue
             own, power = units[told.of], exponent_of(told.scale)
             if power is None:
@@ -340,7 +363,9 @@ class _Checks:
         reads[constants] = 0.0
         return np.append(reads, bias)
 
-    def _linear(self, where: str, layer: WideLayer, said: LayerKey, waiting: dict[int, int]) -> Iterator[str]:
+    def _linear(
+        self, where: str, layer: WideLayer, said: LayerKey, waiting: dict[int, int], silent: frozenset[int]
+    ) -> Iterator[str]:
         """A layer that is not in the original: its pairs of units are a linear map, which empties the copies."""
         counts, place, width = self._counting(), f"{where}.feed_forward", self._key.basis.width
         sides: dict[int, list[tuple[WideUnit, UnitKey]]] = {}
@@ -348,7 +373,7 @@ class _Checks:
         for u, (unit, told) in enumerate(zip(layer.units or [], said.units or (), strict=True)):
             if told.pair is not None:
                 sides.setdefault(told.pair, []).append((unit, told))
-            elif u not in together:
+            elif u not in together and u not in silent:
                 yield from self._same(f"{place}, unit {u}, writes", unit.writes[counts], np.zeros(len(counts)))
         # one product of matrices, whose last column is what is always added
         writes, reads = [layer.offset], [np.eye(width + 1)[width]]

@@ -24,7 +24,6 @@ class WideHead:
 
     Args:
         of: (layer, head) from 0, None of a decoy.
-        group: of decoys whose sum is 0, a number that they share.
     """
 
     of: tuple[int, int] | None
@@ -34,7 +33,6 @@ class WideHead:
     output: Dyadic
     mask: Mask = "future"
     soft: bool = False
-    group: int | None = None
 
     @property
     def scores(self) -> bool:
@@ -48,9 +46,8 @@ class WideUnit:
 
     Args:
         of: the number of the unit that it is; None: none.
-        scale: the factor of what it reads: of a unit of the original, or within a group.
-        pair: of the two units of a linear map, its number; None: it is a unit of the original, or a dead one.
-        group: of dead units whose sum is 0, a number that they share.
+        scale: the factor of what a unit of the original reads.
+        pair: of the two units of a linear map, its number; None: it is a unit of the original, or a silent one.
     """
 
     of: int | None
@@ -59,7 +56,6 @@ class WideUnit:
     writes: Dyadic
     scale: float = 1.0
     pair: int | None = None
-    group: int | None = None
 
 
 @dataclass
@@ -308,7 +304,7 @@ class Room:
         exact = [d for d in range(n) if seen.exact[d]]
         loose = [d for d in range(n) if not seen.exact[d]]
         bounded = [d for d in exact if seen.bounded[d]]
-        if grade == 1:
+        if grade == 1 or decoder.normed:  # a norm would take what is added into mean and variance
             return cls(n, tuple(range(n)), (), (), (), (), (), tuple(bounded), 0, (0, 0))
         heads = [head for layer in decoder.layers for head in layer.heads]
         components = padded(max((head.query.shape[0] for head in heads), default=1) + 1)
@@ -329,7 +325,7 @@ class Room:
 
         added: list[tuple[int, ...]] = []
         constants, copies = more(exact, many), more(loose, needed)
-        junk = more(exact, padded(len(exact) + (carried[0] if grade == 3 else 0)) - len(exact))
+        junk = more(exact, padded(len(exact) + (2 * carried[0] if grade == 3 else 0)) - len(exact))
         noise = more(loose, padded(len(loose) + (carried[1] if grade == 3 else 0)) - len(loose))
         bounded = [*bounded, *constants]
         return cls(

@@ -30,6 +30,7 @@ JOURNAL = f"{MANIFEST}.part"
 _DIFFERENT = {
     "versions": "different versions",
     "tm2tfr": "a different version of tm2tfr",
+    "seed_sha256": "a different seed",
     "spec_sha256": "a different spec",
     "grid_sha256": "a different grid",
     "inputs_sha256": "different inputs or another limit",

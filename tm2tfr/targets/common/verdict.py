@@ -20,6 +20,7 @@ from tm2tfr.targets.common.comparison import ComparedRun, Model, compared, told,
 from tm2tfr.targets.common.directory import Array, shown, written
 from tm2tfr.targets.common.reference import as_word, frame_of, letters_of
 from tm2tfr.transformer.claims import Output
+from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder
 
 # ── The parts that the model cards of all exports share, and the names of everything.
@@ -376,7 +377,10 @@ class Rehearsal(Generic[M]):
         differences = tuple(unlike(model))  # before the model is used, which changes a tokenizer
         word = words(self.right, self.positions)[0] if word is None else word
         run = compared(model, self.vocabulary, self.right, word, self.positions)
-        return Trial(differences, run, cause(model, self.right.decoder, run, self.read or (lambda x: x)), model.versions)
+        wrong = ""
+        if run.divergence is not None or not is_hidden(self.right.decoder.provenance):
+            wrong = cause(model, self.right.decoder, run, self.read or (lambda x: x))
+        return Trial(differences, run, wrong, model.versions)
 
     def written(self, folder: str | Path, files: Mapping[str, str | bytes], *, verify: bool) -> PlainData:
         """Write an export, after a rehearsal if it is to be verified, and return the fields of `Exported`.
