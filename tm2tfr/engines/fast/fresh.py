@@ -93,6 +93,8 @@ SMALL_MEMO, FEW_TOKENS = 2**12, 64
 """The same at first, for few tokens: making the arrays of a short run should not take longer than the run."""
 LARGEST_MEMO = 2**23
 """The most numbers in all of their keys."""
+BYTE = 2**8
+"""With at most this many tokens a position takes one byte."""
 EARLY_MEMO = 2**14
 """The number of answers that are kept for the beginning of the last layer with heads."""
 ROOM = 64
@@ -129,7 +131,7 @@ def fresh(plan: Laid, width: int, stop: NDArray[np.bool_]) -> k.State:
         asked=np.zeros(components, dtype=np.int64),
         mean=np.zeros(values),
         sums=np.zeros(values),
-        tokens=np.zeros(0, dtype=np.int32),
+        tokens=np.zeros(0, dtype=np.uint8 if len(stop) <= BYTE else np.int32),
         hist=np.zeros((0, columns)),
         group_position=np.full((slots, 1), -1, dtype=np.int64),
         group_token=np.zeros((slots, 1), dtype=np.int32),
@@ -341,7 +343,7 @@ def refuse_damaged(saved: Mapping[str, AnyArray], state: k.State, pools: k.Pools
         most: the most positions that the session can have.
     """
     last = len(state.logits) - 1
-    _within("tokens", array_of(saved, "tokens", np.int32, (None,)), 0, last)
+    _within("tokens", array_of(saved, "tokens", state.tokens.dtype, (None,)), 0, last)
     _within("given", array_of(saved, "given", np.int32, (None,)), 0, last)
     _within("next", array_of(saved, "next", np.int64, ()), 0, last)
     n = len(saved["tokens"])
