@@ -139,9 +139,11 @@ class LongRun:
         for start in range(0, self._position, LARGE_BLOCK):
             stop = min(start + LARGE_BLOCK, self._position)
             right: ColumnsOfReference = self._reference.take(stop - start, again=True)
-            following = tokens[start + 1 : stop + 1] if stop < self._position else np.append(tokens[start + 1 :], self._answer)
-            first = max(0, fed - 1 - start)  # before it an answer is not fed
-            if len(right.y) != stop - start or not np.array_equal(following[first:], right.y[first:]):
+            answers = tokens[start + 1 : stop + 1]
+            if stop == self._position:
+                answers = np.append(answers, self._answer)
+            first = max(0, fed - 1 - start)  # where prompts are fed, answers are not
+            if len(right.y) != stop - start or not np.array_equal(answers[first:], right.y[first:]):
                 at = start if len(right.y) == stop - start else start + len(right.y)
                 raise damaged("engine.tokens", f"the tokens after position {at:,} are not the simulator's")
             self._reach = max(self._reach, int(abs(right.h).max(initial=0)))

@@ -324,7 +324,8 @@ class FastSession:
         state, had = self._state, len(self._state.tokens)
         if positions <= had:
             return
-        size = made.roomier(positions, had, state.tokens.itemsize + 8 * state.hist.shape[1] + 16 * self._scans)
+        row = state.tokens.itemsize + 8 * state.hist.shape[1] + 16 * self._scans
+        size = made.roomier(positions, had, row, MOST_POSITIONS)
         changed: Snapshot = {"tokens": made.longer(state.tokens, size)}
         changed["hist"] = made.longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
         if self._scans:
