@@ -331,7 +331,7 @@ class FastSession:
         if self._scans:
             changed["winners"], changed["scores"] = np.zeros(size, dtype=np.int64), np.zeros(size)
         self._state = state._replace(**changed)
-        self._advance = made.advance()  # a caller keeps the arrays of its last call, and the kernel may not be called for long
+        self._advance = made.advance()  # a caller keeps the arrays of its last call, which may have been long ago
 
     def _widen(self, wanted: int) -> None:
         """Make room for the key `wanted`, or for more groups; if the keys are too sparse for that, scan."""
