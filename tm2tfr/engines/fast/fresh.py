@@ -261,7 +261,7 @@ def sizes_of(plan: Laid, width: int, tokens: int) -> Hashable:
 def roomier(positions: int, had: int, row: int, most: int) -> int:
     """Return how long arrays of `had` rows are made for this many positions, of at most `most`, each `row` bytes in all.
 
-    Four times as long while that is not much: what is not used yet takes no memory, and moving takes time, and memory twice.
+    Four times as long while that is not much: what is not used yet takes no memory, and moving takes time and memory.
     """
     longer = min(4 * had, most)
     return max(positions, longer if longer * row <= AT_ONCE else min(had + had // 2, most), 1024)
