@@ -207,6 +207,7 @@ def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
     tokens, rate, steps = (int(cell.replace(",", "")) for cell in shown[-1])
     assert tokens == steps + 10
     assert rate > 0
+    assert re.search(r"steps of at most 50,000, at most 0:\d\d:\d\d left", written)
 
 
 @pytest.mark.slow

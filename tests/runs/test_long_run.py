@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.machines import large, three_by_three
 from tests.runs.checking import check
 from tests.runs.test_sabotage import CASES, sabotages
 from tests.strategies import machines_with_inputs
@@ -309,3 +310,35 @@ def test_a_second_thread_changes_nothing(limit: int | None, monkeypatch: pytest.
         assert found[0] == found[1]
         wrong += not found[0][0].agrees
     assert wrong > 3
+
+
+@pytest.mark.slow
+def test_a_long_run_keeps_one_byte_per_position_and_an_entry_per_cell() -> None:
+    machine, steps = three_by_three(), 5_000_000
+    run = LongRun(compile_machine(machine), "", machine=machine, max_steps=steps)
+    sizes = list[int]()
+    while not run.done:
+        run.advance()
+        state, pools, reference = run._session._state, run._session._pools, run._reference
+        assert isinstance(reference, TuringRun)
+        sizes.append(sum(a.nbytes for a in (*state, *pools)) - state.tokens.nbytes + reference._tape.nbytes)
+    trace = run.trace(Fast())
+    assert trace.agrees
+    assert (state.tokens.itemsize, len(state.tokens) <= 4 * trace.tokens, state.hist.nbytes) == (1, True, 0)
+    assert trace.result is not None
+    cells = trace.result.cells_visited
+    assert cells < 3_000
+    assert max(sizes) < 1_000_000 + 100 * cells  # the tail's answers, and for each cell a position, a token and a value
+
+
+@pytest.mark.slow
+def test_more_than_256_tokens_take_four_bytes_each() -> None:
+    kept = {}
+    for decoder in (compile_machine(large(40, 2)), compile_machine(large(200, 2))):
+        session = Fast().start(decoder)
+        session.prompt([decoder.vocabulary.index(decoder.bos)])
+        chunk, dense = session.extend(50), Dense().start(decoder)
+        assert [dense.feed(token) for token in chunk.tokens.tolist()] == chunk.answers.tolist()
+        assert session._state.tokens[: session.position].tolist() == chunk.tokens.tolist()
+        kept[len(decoder.vocabulary) > 256] = session._state.tokens.dtype
+    assert kept == {False: np.uint8, True: np.int32}

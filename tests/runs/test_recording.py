@@ -133,10 +133,10 @@ def test_checkpoints_of_another_version_and_damaged_ones(tmp_path: Path) -> None
         assert about == wanted
         assert all(np.array_equal(arrays[n], same[n]) for n in same)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recording, "FORMAT", 3)
+        patch.setattr(recording, "FORMAT", 4)
         save(path, About("", "", ""), {})
     with pytest.raises(
-        CheckpointError, match="this checkpoint has format 3, but this version reads 2: resume it with the version"
+        CheckpointError, match="this checkpoint has format 4, but this version reads 3: resume it with the version"
     ):
         load(path)
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tm2tfr.runs.plan import Shown
 
 
+FORESEEN = 100 * 86_400
+"""Times of more seconds than this are not shown."""
 WAITING = " (starting the fast engine; its first use compiles it)"
 """Shown while a run has not begun after a second."""
 
@@ -76,6 +79,9 @@ def updating(text: str, after: Callable[[], str], *, patience: float = 0.0, **kw
 def showing(max_steps: int | None) -> Iterator[Shown]:
     """Yield what shows tokens, tokens per second and steps on a terminal, once a run takes a second, and hears Ctrl-C.
 
+    Args:
+        max_steps: the limit, if there is one: the time up to it is shown as well, which the run takes unless it halts.
+
     Raises:
         Interrupted: on Ctrl-C, saying how far the run got.
     """
@@ -89,8 +95,11 @@ def showing(max_steps: int | None) -> Iterator[Shown]:
         standing, now = (positions, steps), time.monotonic()
         if first is None or positions < first[0]:  # a resumed run begins where it stopped
             first = positions, now
-        passed = max(now - first[1], 1e-9)
-        update(completed=positions, rate=(positions - first[0]) / passed, steps=steps, note="")
+        done = positions - first[0]
+        rate = done / max(now - first[1], 1e-9)
+        seconds = (max_steps - steps) / rate if max_steps is not None and done else inf
+        left = f", at most {timedelta(seconds=round(seconds))} left" if seconds < FORESEEN else ""
+        update(completed=positions, rate=rate, steps=steps, note=left)
 
     def after() -> str:
         return f"interrupted at position {standing[0]:,}, after {standing[1]:,} steps"

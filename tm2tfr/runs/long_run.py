@@ -28,7 +28,7 @@ from tm2tfr.runs.choose import NamedProgram, blocks_of, cores, truth_of
 from tm2tfr.runs.comparison import Divergence, Trace, difference, ending_divergence, ends_of
 from tm2tfr.runs.rows import Readout, columns_of
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.matrix import Ints
+from tm2tfr.transformer.matrix import AnyArray, Ints
 from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
@@ -103,7 +103,7 @@ class LongRun:
             if max_steps is not None and self._done and self.standing.steps > max_steps:
                 self._blocks = self._blocks_of(self.standing.steps)
             self._reference = None if self._blocks is None else self._blocks.run(word)
-            self._catch_up(saved["engine.tokens"].astype(np.int32, copy=False))
+            self._catch_up(saved["engine.tokens"])
 
     def _blocks_of(self, max_steps: int | None) -> BlockReference | None:
         return None if self._machine is None else blocks_of(self._machine, self._decoder, max_steps)
@@ -126,7 +126,7 @@ class LongRun:
             what = f"this run has already done {self.standing.steps:,} steps, more than {self._max_steps:,}"
             raise CheckpointError(f"{what}: use a larger --max-steps")
 
-    def _catch_up(self, tokens: NDArray[np.int32]) -> None:
+    def _catch_up(self, tokens: AnyArray) -> None:
         """Have the simulator make the rows of a resumed run again, and compare the saved tokens with them.
 
         So nothing of the simulator has to be believed: a checkpoint cannot say that a run on another input agrees. It
@@ -135,12 +135,15 @@ class LongRun:
         if self._reference is None:
             return
         fed = len(prompted(self._decoder, self._prompt))
-        answers, self._reach = np.append(tokens[1:], self._answer), 0
+        self._reach = 0
         for start in range(0, self._position, LARGE_BLOCK):
             stop = min(start + LARGE_BLOCK, self._position)
             right: ColumnsOfReference = self._reference.take(stop - start, again=True)
-            here = slice(max(start, fed - 1), stop)
-            if len(right.y) != stop - start or not np.array_equal(answers[here], right.y[here.start - start :]):
+            answers = tokens[start + 1 : stop + 1]
+            if stop == self._position:
+                answers = np.append(answers, self._answer)
+            first = max(0, fed - 1 - start)  # where prompts are fed, answers are not
+            if len(right.y) != stop - start or not np.array_equal(answers[first:], right.y[first:]):
                 at = start if len(right.y) == stop - start else start + len(right.y)
                 raise damaged("engine.tokens", f"the tokens after position {at:,} are not the simulator's")
             self._reach = max(self._reach, int(abs(right.h).max(initial=0)))

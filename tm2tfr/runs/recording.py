@@ -209,7 +209,7 @@ def _columns(block: RowBlock, labels: Labels, vocabulary: tuple[str, ...]) -> Co
 
 
 # ── checkpoints ────────────────────────────────────────────────────────────────────────────────────────────────────────
-PROGRAM, FORMAT = "tm2tfr checkpoint", 2
+PROGRAM, FORMAT = "tm2tfr checkpoint", 3
 ABOUT = "about"
 
 

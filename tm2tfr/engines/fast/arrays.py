@@ -261,7 +261,7 @@ class State(NamedTuple):
     asked: NDArray[np.int64]  # (C,) components that a scan needs
     mean: NDArray[np.float64]  # (V,) of the attended positions
     sums: NDArray[np.float64]  # (V,) running sums of mean heads
-    tokens: NDArray[np.int32]  # (P,)
+    tokens: NDArray[np.uint8] | NDArray[np.int32]  # (P,), the smaller type where it has all tokens
     hist: NDArray[np.float64]  # (P, columns)
     group_position: NDArray[np.int64]  # (slots, G), -1 where there is none
     group_token: NDArray[np.int32]  # (slots, G)

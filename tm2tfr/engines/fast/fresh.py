@@ -93,6 +93,8 @@ SMALL_MEMO, FEW_TOKENS = 2**12, 64
 """The same at first, for few tokens: making the arrays of a short run should not take longer than the run."""
 LARGEST_MEMO = 2**23
 """The most numbers in all of their keys."""
+BYTE = 2**8
+"""With at most this many tokens a position takes one byte."""
 EARLY_MEMO = 2**14
 """The number of answers that are kept for the beginning of the last layer with heads."""
 ROOM = 64
@@ -101,8 +103,8 @@ NO_SPAN = (2**40, -(2**40))
 """The smallest and the largest key of a head that has none yet."""
 
 
-AT_ONCE = 2**30
-"""Arrays of so many bytes are made longer step by step."""
+AT_ONCE = 2**31
+"""Arrays of more bytes than this are made longer step by step: one byte for each of the most positions is not more."""
 
 
 def fresh(plan: Laid, width: int, stop: NDArray[np.bool_]) -> k.State:
@@ -129,7 +131,7 @@ def fresh(plan: Laid, width: int, stop: NDArray[np.bool_]) -> k.State:
         asked=np.zeros(components, dtype=np.int64),
         mean=np.zeros(values),
         sums=np.zeros(values),
-        tokens=np.zeros(0, dtype=np.int32),
+        tokens=np.zeros(0, dtype=np.uint8) if len(stop) <= BYTE else np.zeros(0, dtype=np.int32),
         hist=np.zeros((0, columns)),
         group_position=np.full((slots, 1), -1, dtype=np.int64),
         group_token=np.zeros((slots, 1), dtype=np.int32),
@@ -256,12 +258,13 @@ def sizes_of(plan: Laid, width: int, tokens: int) -> Hashable:
     return width, tokens, plan.early.layer >= 0, len(plan.early.key), *counts, *(array.tobytes() for array in of_heads)
 
 
-def roomier(positions: int, had: int, row: int) -> int:
-    """Return how long arrays of `had` rows are made for this many positions, each `row` bytes in all.
+def roomier(positions: int, had: int, row: int, most: int) -> int:
+    """Return how long arrays of `had` rows are made for this many positions, of at most `most`, each `row` bytes in all.
 
-    Four times as long while that is not much: what is not used yet takes no memory, and moving what is takes time.
+    Four times as long while that is not much: what is not used yet takes no memory, and moving takes time and memory.
     """
-    return max(positions, 4 * had if 4 * had * row <= AT_ONCE else had + had // 2, 1024)
+    longer = min(4 * had, most)
+    return max(positions, longer if longer * row <= AT_ONCE else min(had + had // 2, most), 1024)
 
 
 def longer(array: AnyArray, size: int) -> AnyArray:
@@ -341,7 +344,7 @@ def refuse_damaged(saved: Mapping[str, AnyArray], state: k.State, pools: k.Pools
         most: the most positions that the session can have.
     """
     last = len(state.logits) - 1
-    _within("tokens", array_of(saved, "tokens", np.int32, (None,)), 0, last)
+    _within("tokens", array_of(saved, "tokens", state.tokens.dtype, (None,)), 0, last)
     _within("given", array_of(saved, "given", np.int32, (None,)), 0, last)
     _within("next", array_of(saved, "next", np.int64, ()), 0, last)
     n = len(saved["tokens"])

@@ -259,8 +259,8 @@ class FastSession:
         n = int(control[k.COUNT])
         self._stopped = status == k.STOPPED or (self._stopped and not n)
         self._ran += n
-        tokens = self._state.tokens[start : start + n]
-        return Chunk(start, tokens.copy() if room is None else tokens, answers[:n], codes[:n], numbers[:n], self._stopped)
+        tokens = self._state.tokens[start : start + n].astype(np.int32)
+        return Chunk(start, tokens, answers[:n], codes[:n], numbers[:n], self._stopped)
 
     def _specialise(self, into: Buffers, most: int) -> bool:
         """Return whether there is straight-line code for the next position; it is written once many positions have run.
@@ -324,12 +324,14 @@ class FastSession:
         state, had = self._state, len(self._state.tokens)
         if positions <= had:
             return
-        size = made.roomier(positions, had, state.tokens.itemsize + 8 * state.hist.shape[1] + 16 * self._scans)
+        row = state.tokens.itemsize + 8 * state.hist.shape[1] + 16 * self._scans
+        size = made.roomier(positions, had, row, MOST_POSITIONS)
         changed: Snapshot = {"tokens": made.longer(state.tokens, size)}
         changed["hist"] = made.longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
         if self._scans:
             changed["winners"], changed["scores"] = np.zeros(size, dtype=np.int64), np.zeros(size)
         self._state = state._replace(**changed)
+        self._advance = made.advance()  # a caller keeps the arrays of its last call, which may have been long ago
 
     def _widen(self, wanted: int) -> None:
         """Make room for the key `wanted`, or for more groups; if the keys are too sparse for that, scan."""
@@ -361,7 +363,7 @@ class FastSession:
     def _scan_instead(self, head: int, why: str) -> None:
         """Start again with this head scanned, and run up to the session's position."""
         position, count, following = (int(self._control[n]) for n in (k.POSITION, k.COUNT, k.NEXT))
-        given, tokens = self._given, self._state.tokens[:position].copy()
+        given, tokens = self._given, self._state.tokens[:position].astype(np.int32)
         why = f"{why}, at position {position}"
         self._found = _without(self._found, head, why)
         self._build()
