@@ -95,6 +95,7 @@ def intervene_many(
     seed: int = 0,
     folder: str | Path | None = None,
     parquet: bool = False,
+    keep_unknown: bool = False,
     resume: bool = False,
     engine: str = "dense",
     dtype: str | None = None,
@@ -114,6 +115,7 @@ def intervene_many(
         words: the inputs; by default a few random ones.
         folder: a new or empty folder, for `datasets.load_dataset`.
         parquet: write Parquet files beside the JSON Lines.
+        keep_unknown: write also those of which it is not known what must be answered at every position, with a mask.
         resume: continue a folder of the same interventions.
         progress: called with the shards done, all of them, and the interventions made.
 
@@ -141,6 +143,7 @@ def intervene_many(
         seed=seed,
         folder=folder,
         parquet=parquet,
+        keep_unknown=keep_unknown,
         resume=resume,
         progress=progress,
     )

@@ -253,6 +253,10 @@ def intervene(
         Path | None, file("Write the random interventions to this folder, as data.", "-o", metavar="DIR", panel=RANDOM)
     ] = None,
     parquet: Annotated[bool, option("Write Parquet files beside the JSON Lines.", panel=RANDOM)] = False,
+    keep_unknown: Annotated[
+        bool,
+        option("Write those too whose answers are not all known; 'known' says which. Default: left out.", panel=RANDOM),
+    ] = False,
     resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
     asked: Annotated[Asked, But(draws="--random K", seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:
@@ -266,21 +270,23 @@ def intervene(
 
     if variables:
         others = {"--set": bool(texts), "--random": count is not None, "-o": output is not None}
-        _refuse({**others, "--parquet": parquet, "--resume": resume}, "--variables sets nothing", "omit it")
+        folder = {"--parquet": parquet, "--keep-unknown": keep_unknown, "--resume": resume}
+        _refuse(others | folder, "--variables sets nothing", "omit it")
         named = causal_variables(subject(asked), word)
         _tell(named.as_dict() if as_json else str(named))
         return
     most = max_positions or MOST_POSITIONS
     if count is None:
-        folder = {"-o": output is not None, "--parquet": parquet, "--resume": resume}
-        _refuse(folder, "this is about random interventions", "add --random N, or omit it")
+        folder = {"--parquet": parquet, "--keep-unknown": keep_unknown, "--resume": resume}
+        _refuse({"-o": output is not None} | folder, "this is about random interventions", "add --random N, or omit it")
         done = intervene(subject(asked), word, texts or (), engine=engine, dtype=dtype, max_positions=most)
         _tell(done.as_dict() if as_json else str(done))
         raise typer.Exit(0 if done.agrees else 1)
     if texts:
         raise UsageError("tm2tfr intervene: --random draws what is set, and --set says it: omit one of them")
-    if output is None and (parquet or resume):
-        raise UsageError(f"tm2tfr intervene: {'--parquet' if parquet else '--resume'} is about a folder: add -o DIR")
+    if output is None:
+        folder = {"--parquet": parquet, "--keep-unknown": keep_unknown, "--resume": resume}
+        _refuse(folder, "this is about a folder", "add -o DIR")
     if output is not None:
         from tm2tfr.base.files import check_folder
 
@@ -294,6 +300,7 @@ def intervene(
             seed=number,
             folder=output,
             parquet=parquet,
+            keep_unknown=keep_unknown,
             resume=resume,
             engine=engine,
             dtype=dtype,

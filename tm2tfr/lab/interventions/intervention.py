@@ -243,7 +243,8 @@ def _lines(found: Intervention) -> list[str]:
         lines.append(f"cells that change: {', '.join(cells[:MOST_CELLS])}{more}")
     lines += [f"not compared: {each}" for each in found.explained[:MOST_CELLS]]
     if found.agrees:
-        limits = "" if found.known else f" elsewhere; {text_of_unknown(found.expected)}, and not compared"
+        limits = " in every cell that is compared" if found.explained and found.known else ""
+        limits = limits if found.known else f" elsewhere; {text_of_unknown(found.expected)}, and not compared"
         lines.append(f"the patched weights ({found.engine}) do what is expected{limits}")
     elif found.broken:
         lines.append(f"without any intervention, the weights ({found.engine}) already differ from the reference:")
