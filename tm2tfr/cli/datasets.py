@@ -253,6 +253,10 @@ def intervene(
         Path | None, file("Write the random interventions to this folder, as data.", "-o", metavar="DIR", panel=RANDOM)
     ] = None,
     parquet: Annotated[bool, option("Write Parquet files beside the JSON Lines.", panel=RANDOM)] = False,
+    positions: Annotated[
+        int | None,
+        count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1, panel=RANDOM),
+    ] = None,
     keep_unknown: Annotated[
         bool,
         option("Write those too whose answers are not all known; 'known' says which. Default: left out.", panel=RANDOM),
@@ -268,16 +272,20 @@ def intervene(
     """
     from tm2tfr.api.interventions import MOST_POSITIONS, causal_variables, intervene, intervene_many
 
+    folder = {
+        "--parquet": parquet,
+        "--resume": resume,
+        "--keep-unknown": keep_unknown,
+        "--positions": positions is not None,
+    }
     if variables:
         others = {"--set": bool(texts), "--random": count is not None, "-o": output is not None}
-        folder = {"--parquet": parquet, "--keep-unknown": keep_unknown, "--resume": resume}
         _refuse(others | folder, "--variables sets nothing", "omit it")
         named = causal_variables(subject(asked), word)
         _tell(named.as_dict() if as_json else str(named))
         return
     most = max_positions or MOST_POSITIONS
     if count is None:
-        folder = {"--parquet": parquet, "--keep-unknown": keep_unknown, "--resume": resume}
         _refuse({"-o": output is not None} | folder, "this is about random interventions", "add --random N, or omit it")
         done = intervene(subject(asked), word, texts or (), engine=engine, dtype=dtype, max_positions=most)
         _tell(done.as_dict() if as_json else str(done))
@@ -285,7 +293,6 @@ def intervene(
     if texts:
         raise UsageError("tm2tfr intervene: --random draws what is set, and --set says it: omit one of them")
     if output is None:
-        folder = {"--parquet": parquet, "--keep-unknown": keep_unknown, "--resume": resume}
         _refuse(folder, "this is about a folder", "add -o DIR")
     if output is not None:
         from tm2tfr.base.files import check_folder
@@ -301,6 +308,7 @@ def intervene(
             folder=output,
             parquet=parquet,
             keep_unknown=keep_unknown,
+            positions=positions,
             resume=resume,
             engine=engine,
             dtype=dtype,

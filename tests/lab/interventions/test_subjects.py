@@ -93,7 +93,9 @@ def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest
     tried = tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole")
     assert (tried.number, tried.agrees, tried.reused) == (10, True, 0)
     names = sorted(path.name for path in (tmp_path / "whole").iterdir())
-    assert names == ["00000-of-00003.jsonl", "00001-of-00003.jsonl", "00002-of-00003.jsonl", "README.md", "manifest.json"]
+    shards = ["00000-of-00003.jsonl", "00001-of-00003.jsonl", "00002-of-00003.jsonl"]
+    others = ["README.md", "hooks.json", "hooks.schema.json", "manifest.json", "vocabulary.json"]
+    assert names == [*shards, *others]
     whole = {name: (tmp_path / "whole" / name).read_bytes() for name in names}
     assert "| `e_q` | the state | layer 1, feed-forward | " in whole["README.md"].decode()
     assert json.loads(whole["manifest.json"])["variables"]["e_q"]["layer"] == 1

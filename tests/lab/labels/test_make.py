@@ -33,7 +33,7 @@ def test_a_folder_has_rows_runs_and_what_hook_points_carry(tmp_path: Path) -> No
     assert labels_report(found) == (
         "palindromes: 15 runs (9 accept, 6 reject), 136 rows, 952 cells compared, all agree\n"
         "labels: 12 variables, 6 heads\nhooks: torch, gpt2, lens\n"
-        f"wrote {tmp_path / 'out'}: 3 shards, manifest.json, hooks.json, vocabulary.json, README.md"
+        f"wrote {tmp_path / 'out'}: 3 shards, manifest.json, hooks.json, hooks.schema.json, vocabulary.json, README.md"
     )
     rows = [row for n in range(3) for row in pq.read_table(tmp_path / f"out/labels/0000{n}-of-00003.parquet").to_pylist()]
     runs = [row for n in range(3) for row in pq.read_table(tmp_path / f"out/runs/0000{n}-of-00003.parquet").to_pylist()]

@@ -11,6 +11,7 @@ from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import VariableSetting
+from tm2tfr.lab.labels.patches import square_of
 
 INTERCHANGED = 0.6
 """The share of values that are taken from another run, or another position of it; the others are any that there may be."""
@@ -45,7 +46,9 @@ def drawn(words: Sequence[str], base: Callable[[str], Base], *, seed: int, start
 
 def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base]) -> Drawn:
     here, source = base(chance.choice(words)), chance.choice(words)
-    variables = [variable for variable in here.model.variables.values() if not variable.unset]
+    every = here.model.variables
+    squares = {name: square for name in every if (square := square_of(name, every))}
+    variables = [each for each in every.values() if not each.unset and each.name not in squares.values()]
     if not variables or not here.run.cells:
         raise UsageError(f"{here.name}: there is no variable that can be set")
     settings: list[VariableSetting] = []
@@ -64,6 +67,9 @@ def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base
         if value is _ANY:
             value, origin = _any_value(chance, variable, [cells[variable.name] for cells in here.run.cells]), None
         settings.append(VariableSetting(variable.name, variable.name, position, value, before, origin))
+        if variable.name in squares and isinstance(value, int):  # a head compares both, as one number
+            name = squares[variable.name]
+            settings.append(VariableSetting(name, name, position, value * value, here.run.cells[position][name], origin))
     return here, settings
 
 

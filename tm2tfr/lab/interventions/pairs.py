@@ -18,8 +18,9 @@ from tm2tfr.base.text.shown import code, escaped, markdown_table
 from tm2tfr.contract.specification import LAYERS, stage_text
 from tm2tfr.lab.interventions.draws import Drawn, drawn
 from tm2tfr.lab.interventions.intervened import Base
-from tm2tfr.lab.interventions.intervention import Intervention, subspace_of, text_of_cell
-from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, folder_named, production
+from tm2tfr.lab.interventions.intervention import Intervention, text_of_cell
+from tm2tfr.lab.labels.patches import HOOKS, SCHEMA, subspace_of
+from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error, json_lines, readme, sha256
 from tm2tfr.lab.line.manifest import parquet as parquet_file
 from tm2tfr.lab.line.pool import Job, Made, Pool, cut, stem
@@ -148,6 +149,7 @@ def tried(
     folder: str | Path | None = None,
     parquet: bool = False,
     keep_unknown: bool = False,
+    texts: Mapping[str, str] | None = None,
     resume: bool = False,
     progress: ShardProgress | None = None,
 ) -> Tried:
@@ -160,6 +162,7 @@ def tried(
         folder: a new or empty one.
         parquet: whether to write Parquet files beside the JSON Lines.
         keep_unknown: whether those are written too of which it is not known what must be answered at every position.
+        texts: file -> content, of what else is in the folder.
         resume: whether a folder of the same interventions is resumed: its finished shards are kept.
         progress: called with the shards done, all of them, and the interventions made.
 
@@ -184,7 +187,7 @@ def tried(
     if parquet:
         arrow_or_error()
     head = _head(found, first, words, count, seed, parquet=parquet)
-    with production(place, "interventions", head, jobs, resume=resume) as line:
+    with production(place, "interventions", head, jobs, resume=resume, texts=texts) as line:
         for record in line.records:
             found.include(record.counts, reused=True)
         for made in line.made(tried_shard, how, progress):
@@ -353,6 +356,8 @@ def _card(found: Tried, base: Base, count: int, seed: int, *, parquet: bool) -> 
         f"{found.causal:,} of them change {known}.{unknown if found.unknown else ''}",
         markdown_table(("column", "contents"), COLUMNS.items()),
         markdown_table(("variable", "what it is", "written after", "read by"), variables),
-        f"`{MANIFEST}` has the directions of each variable in the residual stream, the digest of the weights, the seed "
-        "and the digests of all files.",
+        f"`{HOOKS}` says how each variable is set in exported models: at which module, at which coordinates, with which "
+        f"numbers; `{SCHEMA}` is its JSON schema, and `{VOCABULARY}` has the tokens by number. `{MANIFEST}` has the "
+        "directions of each variable in the residual stream, the digest of the weights, the seed and the digests of all "
+        "files.",
     )

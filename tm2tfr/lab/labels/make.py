@@ -21,6 +21,7 @@ from tm2tfr.lab.datasets.make import FORMAT, failed_shard, totals
 from tm2tfr.lab.datasets.shard import Failure, Tally
 from tm2tfr.lab.datasets.spec import MOST_WORDS, Inputs, Random
 from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, broken_promises, columns_in_weights, hooks_of
+from tm2tfr.lab.labels.patches import HOOKS, SCHEMA, schema, variables_of
 from tm2tfr.lab.labels.runs import LABELS, RUNS, LabelledRuns, Labelling, labelled_shard, longest_run
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error, readme, sha256
@@ -142,7 +143,6 @@ def _of_length(name: str, noun: str, space: InputSpace, bits: int, asked: LabelI
     return Chosen(inputs.of(space), how)
 
 
-HOOKS = "hooks.json"
 SHARD = 10_000
 """The number of runs in a shard."""
 
@@ -212,7 +212,8 @@ def make(
         what = f"{visible(program.name)}: the {noun} is undefined on all of these inputs, so there is nothing to label"
         raise InputError(f"{what}: use other inputs")
     said = None if decoder.labeller else _specification(program, decoder, words[0])
-    hooks = hooks_of(decoder, program, labelled.scheme, said, positions=positions, dtype=dtype)
+    variables = variables_of(construction, program, decoder)
+    hooks = hooks_of(decoder, program, labelled.scheme, said, positions=positions, dtype=dtype, variables=variables)
     left_out = broken_promises(labelled, words, hooks.since)
     labelled = replace(labelled, left_out=frozenset(left_out))
     hooks = replace(hooks, scheme=labelled.scheme, left_out=left_out)
@@ -229,6 +230,7 @@ def make(
         folders=(LABELS, RUNS),
         texts={
             HOOKS: json_text(carried),
+            SCHEMA: schema(),
             VOCABULARY: json_text(decoder.vocabulary, indent=0),
         },
     ) as line:
@@ -380,5 +382,5 @@ def labels_report(found: MadeLabels) -> str:
         lines.append(f"left out: {counted(found.left_out, 'input')} on which the {found.noun} is undefined")
     if found.reused:
         lines.append(f"reused: {found.reused:,} of {counted(found.shards, 'shard')}")
-    listed = f"{MANIFEST}, {HOOKS}, {VOCABULARY}, {CARD}"
+    listed = f"{MANIFEST}, {HOOKS}, {SCHEMA}, {VOCABULARY}, {CARD}"
     return "\n".join([*lines, f"wrote {found.folder}: {counted(found.shards, 'shard')}, {listed}"])
