@@ -33,6 +33,7 @@ class Patched:
             self.outputs = [{"labels": vocabulary, "logits": [0, len(vocabulary)]}]
         self.patches: dict[str, Any] = defaultdict(list)
         self.before: dict[str, Any] = {}
+        self.seen: dict[str, int] = defaultdict(int)
         self.model, self.run = getattr(self, f"_{target}")(export)
 
     def _lens(self, export: Path) -> Any:
@@ -121,19 +122,27 @@ class Patched:
     def _written(self, name: str, x: Any) -> Any:
         """Write to a tensor, (positions, width) or (1, positions, width), what is set at this module."""
         rows = x[0] if x.dim() == 3 else x
+        start = self.seen[name]
         for point, position, places in self.patches[name]:
+            if "chunk" in point:
+                self.seen[name] = start + len(rows)
+                if not start <= position < start + len(rows):
+                    continue
             for where, numbers in places:
                 new = torch.tensor(numbers, dtype=x.dtype)
                 if "before" in point:
                     before = self.before[point["before"]]
                     new = new - (before[0] if before.dim() == 3 else before)[position, slice(*where)]
-                rows[position, slice(*where)] = new
+                rows[position - start, slice(*where)] = new
         return x
 
     def answers(self, row: Any) -> list[str]:
         """Return what the model answers at each position, fed the expected tokens, with the variables of a row set."""
         self.patches.clear()
+        self.seen = defaultdict(int)
         for variable, position, value in zip(row["variables"], row["positions"], row["values"], strict=True):
+            if position >= len(row["expected_tokens"]):  # the run ends before: another setting has cut it short
+                continue
             recipe = self.recipes[variable]
             places = [written for place in recipe["places"] for written in coordinates(place, value, position)]
             self.patches[recipe["point"]["module"]].append((recipe["point"], position, places))

@@ -20,6 +20,7 @@ from tm2tfr.base.errors import ExportError
 from tm2tfr.lab.labels.hooks import hooks_of
 from tm2tfr.lab.labels.patches import schema, variables_of
 from tm2tfr.lab.labels.runs import LabelledRuns
+from tm2tfr.targets.registry import CHUNK
 
 ROWS = 500 if DEPTH >= 1 else 40
 SOURCES = ("palindromes", "full-adder", "running-parity", "hop-1", "regex:(a|b)*abb")
@@ -79,6 +80,11 @@ def test_every_variable_has_a_recipe_in_every_export(source: str) -> None:
     next(iter(broken["patches"]["targets"]["torch"].values()))["places"] = []
     with pytest.raises(validator.ValidationError):
         validator.validate(broken, json.loads(schema()))
+
+
+def test_the_positions_of_a_call_are_those_of_the_exported_code() -> None:
+    model = pytest.importorskip("tm2tfr.targets.torch.model", reason="torch is not installed: pip install 'tm2tfr[torch]'")
+    assert model.CHUNK == CHUNK
 
 
 def _refused(target: str, found: Any) -> bool:

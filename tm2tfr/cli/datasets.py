@@ -23,6 +23,7 @@ from tm2tfr.cli.options import (
     choice,
     count,
     file,
+    number,
     option,
     seed_number,
     specs,
@@ -144,6 +145,10 @@ def labels(
         int | None, count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1)
     ] = None,
     dtype: Annotated[str, choice("The numbers of these exports. Default: float64.", of=DTYPES)] = "float64",
+    test: Annotated[
+        float | None,
+        number("Hold this share of the inputs back, as a split of their own. Default: no splits."),
+    ] = None,
     shard_size: Annotated[int, count("The runs in a file. Default: 10,000.", least=1, panel=RUN)] = 10_000,
     resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
     workers: WorkersOption = None,
@@ -185,6 +190,7 @@ def labels(
             positions=positions,
             dtype=dtype,
             shard_size=shard_size,
+            test=test,
             engine=engine,
             workers=workers,
             scheduler=scheduler,

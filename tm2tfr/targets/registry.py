@@ -166,6 +166,7 @@ class PatchPoint:
         before: the module or hook point whose input or value the stream is the sum of with this one's; empty: this one
             is the stream. A module's output that is added to the stream is set to the wanted value less that.
         in_place: whether the tensor itself must be changed: a new one would be seen by this module alone.
+        chunk: the most positions that the module is given in one call, if it is called several times in a pass; 0: all.
     """
 
     layer: int
@@ -174,6 +175,7 @@ class PatchPoint:
     side: Literal["input", "output"]
     before: str = ""
     in_place: bool = False
+    chunk: int = 0
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,10 @@ _Seen = tuple[Recipe, Iterable[DirectionPlace], Iterable[Point], str, Iterable[P
 """The recipe, where the decoder's directions are in their order, and the last four of `ExportedStream`."""
 
 
+CHUNK = 128
+"""That of `tm2tfr.targets.torch.model`, which needs PyTorch."""
+
+
 def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
     from tm2tfr.targets.matrices.contents import fitted  # noqa: PLC0415
     from tm2tfr.targets.torch.target import MORE, code  # noqa: PLC0415
@@ -262,7 +268,7 @@ def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Opt
             points.append(Point(n, "attention", f"layers.{n + 1}.feed_forward{norm}", "input"))
         points.append(Point(n, "feed_forward", f"layers.{n + 1}", "output"))
     attention = "the output of the module layers.{number}.heads.{head}.shares; divide each row by its sum"
-    patched = [PatchPoint(p.layer, p.part, p.module, p.side, in_place=p.side == "input") for p in points]
+    patched = [PatchPoint(p.layer, p.part, p.module, p.side, in_place=p.side == "input", chunk=CHUNK) for p in points]
     places = map(DirectionPlace, range(decoder.layout.width))
     return fitted(right, **options), places, points, attention, patched, {}
 

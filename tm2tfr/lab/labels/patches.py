@@ -21,7 +21,8 @@ ABOUT = (
     "the place has a mirror. The numbers are: of a place with labels 1 for the value and 0 for the others, and 0 for all "
     "for no value; of a place with a table the entry of the value, values[value - first]; of any other the value, divided "
     "by position + 1 where the place says so. x is the stream after that stage: what the point has itself, or, where it "
-    "has a before, what is added to that, so that what is written there is less what before has at the same coordinates"
+    "has a before, what is added to that, so that what is written there is less what before has at the same coordinates. "
+    "A point with a chunk is given the positions of a long run in several calls, that many at a time"
 )
 
 ANSWERS = {
@@ -95,7 +96,8 @@ def _of_stream(layout: Residual, variables: Mapping[str, ModelVariable], stream:
 def _point(point: PatchPoint) -> dict[str, object]:
     plain: dict[str, object] = {"module": point.module, "side": point.side}
     plain |= {"before": point.before} if point.before else {}
-    return plain | ({"in place": True} if point.in_place else {})
+    plain |= {"in place": True} if point.in_place else {}
+    return plain | ({"chunk": point.chunk} if point.chunk else {})
 
 
 def _places(layout: Residual, variable: ModelVariable, stream: ExportedStream) -> Iterable[dict[str, object]]:
