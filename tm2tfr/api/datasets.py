@@ -182,6 +182,7 @@ def make_labels(
     positions: int | None = None,
     dtype: str = "float64",
     shard_size: int = 10_000,
+    test: float | None = None,
     engine: str = AUTO,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -205,6 +206,7 @@ def make_labels(
         max_steps: of a machine, by default 1,000; a run that this cuts off is labelled as far as it goes.
         positions, dtype: those of the exports that hooks are about, see `export_to`.
         shard_size: the number of runs in a file.
+        test: the share of inputs in a split of their own, between 0 and 1; None: no splits.
         engine: ``auto`` (fast where Numba is installed, else dense), ``fast``, ``dense`` or ``exact``.
         workers, scheduler, resume, progress: see `make_dataset`.
 
@@ -224,6 +226,8 @@ def make_labels(
         raise DatasetError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
     if not is_count(shard_size, 1):
         raise DatasetError(f"shard_size must be a number of runs, not {shard_size!r}: use 1 or more")
+    if test is not None and not (isinstance(test, float) and 0 < test < 1):
+        raise DatasetError(f"test must be a share of the inputs, not {test!r}: use for example 0.2")
     for name, number, least in (
         ("all_up_to", all_up_to, 0),
         ("random", random, 1),
@@ -264,6 +268,7 @@ def make_labels(
         positions=positions,
         dtype=dtype,
         shard_size=shard_size,
+        test=test,
         workers=workers,
         scheduler=scheduler,
         resume=resume,

@@ -95,6 +95,8 @@ def intervene_many(
     seed: int = 0,
     folder: str | Path | None = None,
     parquet: bool = False,
+    keep_unknown: bool = False,
+    positions: int | None = None,
     resume: bool = False,
     engine: str = "dense",
     dtype: str | None = None,
@@ -114,6 +116,8 @@ def intervene_many(
         words: the inputs; by default a few random ones.
         folder: a new or empty folder, for `datasets.load_dataset`.
         parquet: write Parquet files beside the JSON Lines.
+        keep_unknown: write also those of which it is not known what must be answered at every position, with a mask.
+        positions: those of the exports that ``hooks.json`` is about, see `export_to`.
         resume: continue a folder of the same interventions.
         progress: called with the shards done, all of them, and the interventions made.
 
@@ -133,6 +137,7 @@ def intervene_many(
     chosen = list(islice(_defined(_words(found, seed), base), INPUTS)) if words is None else [*map(found.word, words)]
     if not chosen:
         raise InputError(f"{found.name}: no input was found to intervene on: give at least one")
+    files = None if folder is None else _texts(found, positions)
     return tried(
         found.right.name,
         chosen,
@@ -141,9 +146,29 @@ def intervene_many(
         seed=seed,
         folder=folder,
         parquet=parquet,
+        keep_unknown=keep_unknown,
+        texts=files,
         resume=resume,
         progress=progress,
     )
+
+
+def _texts(found: Subject, positions: int | None) -> dict[str, str]:
+    """Return the files of a folder that say how variables are set in exports: file -> content."""
+    from tm2tfr.base.text.shown import json_text
+    from tm2tfr.lab.labels.hooks import hooks_of
+    from tm2tfr.lab.labels.patches import HOOKS, SCHEMA, schema, variables_of
+    from tm2tfr.lab.labels.runs import LabelledRuns
+    from tm2tfr.lab.line.folder import VOCABULARY
+
+    decoder, program = found.decoder, found.right
+    if found.construction is None:  # never: there is a causal model
+        raise TypeError(found.name)
+    variables = variables_of(found.construction, program, decoder)
+    scheme = LabelledRuns(decoder, program, "dense", 0).scheme
+    hooks = hooks_of(decoder, program, scheme, None, positions=positions, variables=variables)
+    texts = {HOOKS: json_text(hooks.as_dict()), SCHEMA: schema()}
+    return texts | {VOCABULARY: json_text(decoder.vocabulary, indent=0)}
 
 
 def _defined(words: Iterator[str], base: Callable[[str], Base]) -> Iterator[str]:

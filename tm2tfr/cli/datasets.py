@@ -23,6 +23,7 @@ from tm2tfr.cli.options import (
     choice,
     count,
     file,
+    number,
     option,
     seed_number,
     specs,
@@ -144,6 +145,10 @@ def labels(
         int | None, count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1)
     ] = None,
     dtype: Annotated[str, choice("The numbers of these exports. Default: float64.", of=DTYPES)] = "float64",
+    test: Annotated[
+        float | None,
+        number("Hold this share of the inputs back, as a split of their own. Default: no splits."),
+    ] = None,
     shard_size: Annotated[int, count("The runs in a file. Default: 10,000.", least=1, panel=RUN)] = 10_000,
     resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
     workers: WorkersOption = None,
@@ -185,6 +190,7 @@ def labels(
             positions=positions,
             dtype=dtype,
             shard_size=shard_size,
+            test=test,
             engine=engine,
             workers=workers,
             scheduler=scheduler,
@@ -253,6 +259,14 @@ def intervene(
         Path | None, file("Write the random interventions to this folder, as data.", "-o", metavar="DIR", panel=RANDOM)
     ] = None,
     parquet: Annotated[bool, option("Write Parquet files beside the JSON Lines.", panel=RANDOM)] = False,
+    positions: Annotated[
+        int | None,
+        count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1, panel=RANDOM),
+    ] = None,
+    keep_unknown: Annotated[
+        bool,
+        option("Write those too whose answers are not all known; 'known' says which. Default: left out.", panel=RANDOM),
+    ] = False,
     resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
     asked: Annotated[Asked, But(draws="--random K", seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:
@@ -264,23 +278,28 @@ def intervene(
     """
     from tm2tfr.api.interventions import MOST_POSITIONS, causal_variables, intervene, intervene_many
 
+    folder = {
+        "--parquet": parquet,
+        "--resume": resume,
+        "--keep-unknown": keep_unknown,
+        "--positions": positions is not None,
+    }
     if variables:
         others = {"--set": bool(texts), "--random": count is not None, "-o": output is not None}
-        _refuse({**others, "--parquet": parquet, "--resume": resume}, "--variables sets nothing", "omit it")
+        _refuse(others | folder, "--variables sets nothing", "omit it")
         named = causal_variables(subject(asked), word)
         _tell(named.as_dict() if as_json else str(named))
         return
     most = max_positions or MOST_POSITIONS
     if count is None:
-        folder = {"-o": output is not None, "--parquet": parquet, "--resume": resume}
-        _refuse(folder, "this is about random interventions", "add --random N, or omit it")
+        _refuse({"-o": output is not None} | folder, "this is about random interventions", "add --random N, or omit it")
         done = intervene(subject(asked), word, texts or (), engine=engine, dtype=dtype, max_positions=most)
         _tell(done.as_dict() if as_json else str(done))
         raise typer.Exit(0 if done.agrees else 1)
     if texts:
         raise UsageError("tm2tfr intervene: --random draws what is set, and --set says it: omit one of them")
-    if output is None and (parquet or resume):
-        raise UsageError(f"tm2tfr intervene: {'--parquet' if parquet else '--resume'} is about a folder: add -o DIR")
+    if output is None:
+        _refuse(folder, "this is about a folder", "add -o DIR")
     if output is not None:
         from tm2tfr.base.files import check_folder
 
@@ -294,6 +313,8 @@ def intervene(
             seed=number,
             folder=output,
             parquet=parquet,
+            keep_unknown=keep_unknown,
+            positions=positions,
             resume=resume,
             engine=engine,
             dtype=dtype,

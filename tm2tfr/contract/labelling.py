@@ -44,6 +44,7 @@ class LabelVariable:
         name: the name of its column.
         kind: see `VariableKind`; labels: the list of labels, for the kind ``label`` only.
         meaning: in a few words.
+        numeric: of a text, whether all of them are numbers, ``1/3`` too, as which files have them.
 
     Raises:
         ShapeError: for labels of another kind, or for a label variable without labels.
@@ -53,6 +54,7 @@ class LabelVariable:
     kind: VariableKind
     meaning: str
     labels: tuple[str, ...] | None = None
+    numeric: bool = False
 
     def __post_init__(self) -> None:
         if (self.labels is not None) != (self.kind == "label"):
@@ -63,7 +65,7 @@ class LabelVariable:
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         own = {} if self.labels is None else {"labels": list(self.labels)}
-        return {"name": self.name, "kind": self.kind, "meaning": self.meaning, **own}
+        return {"name": self.name, "kind": "number" if self.numeric else self.kind, "meaning": self.meaning, **own}
 
 
 @dataclass(frozen=True, kw_only=True)

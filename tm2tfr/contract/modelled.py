@@ -233,15 +233,13 @@ class ModelLabels:
             held = None if head is None else replace(held, mean=head)
         return held if held is None or sign == 1 else replace(held, times=-held.times)
 
+    def answers(self, raw: RunRows) -> NDArray[np.int32]:
+        """Return what is answered at each position: its number in the vocabulary."""
+        return np.asarray(self._model.answer(self._evaluated(raw)), dtype=np.int32)
+
     def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
         """Return the column of each variable, and of each head that has one."""
-        model, stored = self._model, dict[str, VariableValues]()
-        for name, cells in raw.columns.items():
-            variable = model.named(name)
-            labels = self._layout.holder(variable.name).labels
-            stored[name] = cells if labels is None else relabelled(cells, labels, variable.labels)
-        positions = np.arange(len(raw.tokens)) - raw.starts
-        columns = WholeRuns(model, raw.offsets, raw.tokens, model.given(stored, positions), fast=True)
+        columns = self._evaluated(raw)
         found: VariableColumns = {}
         for label in self.scheme.variables:
             if label.name in self._of_patterns:
@@ -259,6 +257,15 @@ class ModelLabels:
                 places = columns.places(head.claim)
                 attended[head.column] = places if isinstance(places, Ragged) else places.astype(np.int32)
         return found, attended
+
+    def _evaluated(self, raw: RunRows) -> WholeRuns:
+        model, stored = self._model, dict[str, VariableValues]()
+        for name, cells in raw.columns.items():
+            variable = model.named(name)
+            labels = self._layout.holder(variable.name).labels
+            stored[name] = cells if labels is None else relabelled(cells, labels, variable.labels)
+        positions = np.arange(len(raw.tokens)) - raw.starts
+        return WholeRuns(model, raw.offsets, raw.tokens, model.given(stored, positions), fast=True)
 
 
 def relabelled(places: VariableValues, labels: Sequence[str], wanted: Sequence[str]) -> VariableValues:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Literal, Protocol, Unpack, cast
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack, cast
 
 from tm2tfr.base.errors import ExportError, did_you_mean
 from tm2tfr.contract.exported import ExportReference
@@ -16,6 +16,9 @@ from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.targets.common.verdict import Exported, Verdict
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.targets.gpt2.tensors import Gpt2
 
 
 class Exporter(Protocol):
@@ -153,6 +156,43 @@ class Point:
     side: Literal["input", "output"]
 
 
+@dataclass(frozen=True)
+class PatchPoint:
+    """A place in the forward pass at which the stream is overwritten.
+
+    Args:
+        layer, part: after which part of which layer, as of `Point`.
+        module, side: a module, or a hook point of TransformerLens, and whether what it is given or returns is changed.
+        before: the module or hook point whose input or value the stream is the sum of with this one's; empty: this one
+            is the stream. A module's output that is added to the stream is set to the wanted value less that.
+        in_place: whether the tensor itself must be changed: a new one would be seen by this module alone.
+        chunk: the most positions that the module is given in one call, if it is called several times in a pass; 0: all.
+    """
+
+    layer: int
+    part: str
+    module: str
+    side: Literal["input", "output"]
+    before: str = ""
+    in_place: bool = False
+    chunk: int = 0
+
+
+@dataclass(frozen=True)
+class TablePlace:
+    """A direction that an export adds to the stream, whose value is a function of another's, as a table.
+
+    Args:
+        name: that of the direction; place: where it is.
+        first: the number that `values` begins with; values: what it is for this number and those after it.
+    """
+
+    name: str
+    place: DirectionPlace
+    first: int
+    values: tuple[int, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExportedStream:
     """The stream of an exported model.
@@ -163,6 +203,8 @@ class ExportedStream:
         points: in the order of the computation.
         attention: how the attention weights of a head are read, with ``{layer}`` and ``{head}``, from 0, and ``{number}``,
             the layer from 1.
+        patched: where the stream is overwritten after each part of each layer.
+        tables: name of a direction of the decoder -> the directions of the export that are functions of it.
     """
 
     target: str
@@ -171,6 +213,8 @@ class ExportedStream:
     directions: Mapping[str, DirectionPlace]
     points: tuple[Point, ...]
     attention: str
+    patched: tuple[PatchPoint, ...] = ()
+    tables: Mapping[str, tuple[TablePlace, ...]] = field(default_factory=dict)
 
 
 def stream_of(
@@ -189,7 +233,9 @@ def stream_of(
         raise ExportError(f"no export to {target!r} is read with hooks: use {', '.join(HOOKED)}")
     made = canonical(decoder, program)
     options: Options = {"positions": positions, "max_head": None, "dtype": dtype}
-    recipe, directions, points, attention = makers[target](made, reference_of(program, made), decoder, options)
+    recipe, directions, points, attention, patched, tables = makers[target](
+        made, reference_of(program, made), decoder, options
+    )
     return ExportedStream(
         target=target,
         positions=recipe.positions,
@@ -197,11 +243,18 @@ def stream_of(
         directions=dict(zip(decoder.layout.directions, directions, strict=True)),
         points=tuple(points),
         attention=attention,
+        patched=tuple(patched),
+        tables=tables,
     )
 
 
-_Seen = tuple[Recipe, Iterable[DirectionPlace], Iterable[Point], str]
-"""The recipe, where the decoder's directions are in their order, and the points and the attention of `ExportedStream`."""
+_Tables = dict[str, tuple[TablePlace, ...]]
+_Seen = tuple[Recipe, Iterable[DirectionPlace], Iterable[Point], str, Iterable[PatchPoint], _Tables]
+"""The recipe, where the decoder's directions are in their order, and the last four of `ExportedStream`."""
+
+
+CHUNK = 128
+"""That of `tm2tfr.targets.torch.model`, which needs PyTorch."""
 
 
 def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
@@ -215,13 +268,14 @@ def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Opt
             points.append(Point(n, "attention", f"layers.{n + 1}.feed_forward{norm}", "input"))
         points.append(Point(n, "feed_forward", f"layers.{n + 1}", "output"))
     attention = "the output of the module layers.{number}.heads.{head}.shares; divide each row by its sum"
-    return fitted(right, **options), map(DirectionPlace, range(decoder.layout.width)), points, attention
+    patched = [PatchPoint(p.layer, p.part, p.module, p.side, in_place=p.side == "input", chunk=CHUNK) for p in points]
+    places = map(DirectionPlace, range(decoder.layout.width))
+    return fitted(right, **options), places, points, attention, patched, {}
 
 
 def _gpt2(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
     from tm2tfr.targets.classifier import GPT2, classifier  # noqa: PLC0415
     from tm2tfr.targets.gpt2.target import chosen  # noqa: PLC0415
-    from tm2tfr.targets.gpt2.tensors import Gpt2  # noqa: PLC0415
     from tm2tfr.targets.gpt2.translated import translated  # noqa: PLC0415
 
     gpt2: Gpt2
@@ -235,7 +289,12 @@ def _gpt2(made: Decoder, right: ExportReference, decoder: Decoder, options: Opti
         points.append(Point(n, "feed_forward", after, "input"))
     directions = (DirectionPlace(p["index"], float(p.get("scale", 1.0)), p.get("mirror")) for p in places)
     attention = "attentions[{layer}][:, {head}] with output_attentions=True, of a model with attn_implementation='eager'"
-    return gpt2.recipe, directions, points, attention
+    patched = [PatchPoint(-1, "embedding", "transformer.h.0", "input")]
+    for n in range(last + 1):
+        block = f"transformer.h.{n}"
+        patched.append(PatchPoint(n, "attention", f"{block}.attn", "output", before=block))
+        patched.append(PatchPoint(n, "feed_forward", block, "output"))
+    return gpt2.recipe, directions, points, attention, patched, _tables(gpt2, mirrored=True)
 
 
 def _lens(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
@@ -245,5 +304,41 @@ def _lens(made: Decoder, right: ExportReference, decoder: Decoder, options: Opti
     for n in range(len(decoder.layers)):
         points.append(Point(n, "attention", f"blocks.{n}.hook_resid_mid", "output"))
         points.append(Point(n, "feed_forward", f"blocks.{n}.hook_resid_post", "output"))
-    directions = map(DirectionPlace, range(decoder.layout.width))
-    return native_of(made, right, **options).gpt2.recipe, directions, points, "blocks.{layer}.attn.hook_pattern[:, {head}]"
+    directions, attention = map(DirectionPlace, range(decoder.layout.width)), "blocks.{layer}.attn.hook_pattern[:, {head}]"
+    patched = [PatchPoint(-1, "embedding", "blocks.0.hook_resid_pre", "output")]
+    for n in range(len(decoder.layers)):
+        before = f"blocks.{n}.hook_resid_pre"
+        patched.append(PatchPoint(n, "attention", f"blocks.{n}.hook_attn_out", "output", before=before))
+        patched.append(PatchPoint(n, "feed_forward", f"blocks.{n}.hook_resid_post", "output"))
+    gpt2 = native_of(made, right, **options).gpt2
+    return gpt2.recipe, directions, points, attention, patched, _tables(gpt2, mirrored=False)
+
+
+FARTHEST = 1_023
+"""The largest |h| for which a patch is given as a table: runs of random interventions have 200 positions."""
+
+
+def _tables(gpt2: Gpt2, *, mirrored: bool) -> _Tables:
+    """Return the directions that a GPT-2 adds for the numbers that its latest write compares, which are points there.
+
+    Args:
+        mirrored: whether the stream has both copies and scales; otherwise it holds the values themselves.
+    """
+    from tm2tfr.targets.gpt2.recipe import point, point_square  # noqa: PLC0415
+
+    if gpt2.compared is None:
+        return {}
+    most = min(gpt2.recipe.max_head, FARTHEST)
+    points = [gpt2.recipe.winding.point(cell) for cell in range(-most, most + 1)]
+    us, vs = (tuple(each) for each in zip(*points, strict=True))
+    squares = tuple(u * u + v * v for u, v in points)
+
+    def place(name: str, values: tuple[int, ...]) -> TablePlace:
+        own = gpt2.place(gpt2.directions.index(name))
+        where = DirectionPlace(own["index"], own["scale"], own["mirror"]) if mirrored else DirectionPlace(own["index"])
+        return TablePlace(name, where, -most, values)
+
+    wanted, key = gpt2.compared.wanted, gpt2.compared.key
+    found = {name: tuple(map(place, point(name), (us, vs))) for name in (wanted, key)}
+    found[key] = (*found[key], place(point_square(key), squares))
+    return found

@@ -9,8 +9,9 @@ from tests.lab.interventions.agreeing import EACH, agreeing, differing
 from tests.strategies import tries
 from tm2tfr.api.interventions import bases
 from tm2tfr.base.errors import UsageError
-from tm2tfr.lab.interventions.intervention import subspace_of, wrong_cells
+from tm2tfr.lab.interventions.intervention import wrong_cells
 from tm2tfr.lab.interventions.settings import read_settings
+from tm2tfr.lab.labels.patches import subspace_of
 
 
 def test_a_state_that_is_set_is_read_by_the_transition_at_once() -> None:

@@ -69,14 +69,14 @@ def test_rows_with_answers_that_are_not_known_are_left_out(tmp_path: Path) -> No
         "reverse: 200 random interventions, the patched weights (dense) do what is expected in all 151 whose answers are "
         "known",
         "  93 change an answer, 58 do not",
-        "  49 are left out: what must be answered is not known",
+        "  49 are left out: what must be answered is not known, and not compared",
     ]
     lines = (tmp_path / "data" / "00000-of-00001.jsonl").read_text(encoding="utf-8").splitlines()
     letters = set(subject("reverse").decoder.vocabulary)
     assert len(lines) == 151
     assert {answer for line in lines for answer in json.loads(line)["expected_answers"]} <= letters
     counts = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))["shards"]["00000-of-00001"]
-    assert counts["counts"] == {"interventions": 200, "left_out": 49, "causal": 93, "explained": 0}
+    assert counts["counts"] == {"interventions": 200, "left_out": 49, "unknown": 49, "causal": 93, "explained": 0}
     card = (tmp_path / "data" / "README.md").read_text(encoding="utf-8")
     assert "\n151 random interventions with a known answer, made by" in card
     assert (
@@ -84,6 +84,27 @@ def test_rows_with_answers_that_are_not_known_are_left_out(tmp_path: Path) -> No
     )
     again = intervene_many(subject("reverse"), 200, seed=1, folder=tmp_path / "data", resume=True)
     assert (again.number, again.left_out, again.reused) == (200, 49, 200)
+
+
+@pytest.mark.slow
+def test_rows_with_unknown_answers_are_kept_with_a_mask_if_asked_for(tmp_path: Path) -> None:
+    tried = intervene_many(subject("reverse"), 60, seed=1, folder=tmp_path / "all", keep_unknown=True)
+    without = intervene_many(subject("reverse"), 60, seed=1, folder=tmp_path / "known")
+    assert (tried.number, tried.left_out, tried.unknown) == (60, 0, without.left_out)
+    assert without.left_out > 0
+    assert str(tried).splitlines()[2] == (
+        f"  {tried.unknown} are kept, with null in the place of what is not known: what must be answered is not known, and "
+        "not compared"
+    )
+    folders = [(tmp_path / name / "00000-of-00001.jsonl").read_text(encoding="utf-8") for name in ("all", "known")]
+    every, known = ([json.loads(line) for line in text.splitlines()] for text in folders)
+    assert len(every) == 60
+    assert [row for row in every if all(row["known"])] == known
+    for row in every:
+        assert [answer is not None for answer in row["expected_answers"]] == row["known"]
+    card = (tmp_path / "all" / "README.md").read_text(encoding="utf-8")
+    assert "\n60 random interventions, made by" in card
+    assert f"Of {tried.unknown} it is not known what must be answered at every position: `known` says where it is;" in card
 
 
 def test_a_mean_that_is_always_the_same_has_no_steps(tmp_path: Path) -> None:

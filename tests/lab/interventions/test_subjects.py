@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -30,8 +31,6 @@ def test_a_machine_is_given_in_any_form(tmp_path: Path) -> None:
 
 
 def test_weights_without_a_source_and_other_engines_are_refused() -> None:
-    import dataclasses
-
     alone = dataclasses.replace(tm2tfr.compile("chapter"), provenance={})
     with pytest.raises(CompileError, match="no machine is stored with these weights"):
         tm2tfr.intervene(alone, "11", SET)
@@ -74,7 +73,17 @@ def test_the_command_says_all_of_it_and_by_its_exit_code_whether_it_agrees(tmp_p
     )
     both = command("intervene", "--random", "2", "--set", "q@5=q1", cwd=tmp_path)
     assert "--random draws what is set" in failed(2, both)
-    assert "--parquet is about a folder" in failed(2, command("intervene", "--random", "2", "--parquet", cwd=tmp_path))
+    assert "--parquet: this is about a folder: add -o DIR" in failed(
+        2, command("intervene", "--random", "2", "--parquet", cwd=tmp_path)
+    )
+
+
+def test_where_cells_are_not_compared_the_summary_does_not_speak_of_them() -> None:
+    found = dataclasses.replace(tm2tfr.intervene("chapter", "11", SET), explained=("h at 3 comes together in no run",))
+    assert str(found).splitlines()[-2:] == [
+        "not compared: h at 3 comes together in no run",
+        "the patched weights (dense) do what is expected in every cell that is compared",
+    ]
 
 
 def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +93,9 @@ def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest
     tried = tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole")
     assert (tried.number, tried.agrees, tried.reused) == (10, True, 0)
     names = sorted(path.name for path in (tmp_path / "whole").iterdir())
-    assert names == ["00000-of-00003.jsonl", "00001-of-00003.jsonl", "00002-of-00003.jsonl", "README.md", "manifest.json"]
+    shards = ["00000-of-00003.jsonl", "00001-of-00003.jsonl", "00002-of-00003.jsonl"]
+    others = ["README.md", "hooks.json", "hooks.schema.json", "manifest.json", "vocabulary.json"]
+    assert names == [*shards, *others]
     whole = {name: (tmp_path / "whole" / name).read_bytes() for name in names}
     assert "| `e_q` | the state | layer 1, feed-forward | " in whole["README.md"].decode()
     assert json.loads(whole["manifest.json"])["variables"]["e_q"]["layer"] == 1

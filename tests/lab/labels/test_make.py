@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import tm2tfr
 from tests.lab.labels.test_rows import sabotaged
 from tm2tfr.base.errors import DatasetError, EngineError, InputError, OutputError
+from tm2tfr.lab.labels import files as labels_as
 from tm2tfr.lab.labels.make import MadeLabels, labels_report
 
 pq = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
@@ -33,7 +35,7 @@ def test_a_folder_has_rows_runs_and_what_hook_points_carry(tmp_path: Path) -> No
     assert labels_report(found) == (
         "palindromes: 15 runs (9 accept, 6 reject), 136 rows, 952 cells compared, all agree\n"
         "labels: 12 variables, 6 heads\nhooks: torch, gpt2, lens\n"
-        f"wrote {tmp_path / 'out'}: 3 shards, manifest.json, hooks.json, vocabulary.json, README.md"
+        f"wrote {tmp_path / 'out'}: 3 shards, manifest.json, hooks.json, hooks.schema.json, vocabulary.json, README.md"
     )
     rows = [row for n in range(3) for row in pq.read_table(tmp_path / f"out/labels/0000{n}-of-00003.parquet").to_pylist()]
     runs = [row for n in range(3) for row in pq.read_table(tmp_path / f"out/runs/0000{n}-of-00003.parquet").to_pylist()]
@@ -105,6 +107,69 @@ def test_lists_of_positions_and_all_of_them(tmp_path: Path) -> None:
     lists = [row[name] for row in rows for name in rows[0] if name.startswith("L") and isinstance(row[name], list)]
     assert lists
     assert all(0 <= place < 3 for places in lists for place in places)
+
+
+@pytest.mark.parametrize("variant", ["lookup", "paper-hard"])
+def test_an_answer_is_what_the_model_answers_in_the_prompt_too(tmp_path: Path, variant: str) -> None:
+    subject = tm2tfr.Subject.of("full-adder", options={"variant": variant})
+    made(tmp_path / "out", subject, all_up_to=3, engine="auto")
+    rows = [row for path in sorted((tmp_path / "out/labels").iterdir()) for row in pq.read_table(path).to_pylist()]
+    runs = [row for path in sorted((tmp_path / "out/runs").iterdir()) for row in pq.read_table(path).to_pylist()]
+    for run in runs:
+        answers = tuple(row["answer"] for row in rows if row["run"] == run["run"])
+        found = tm2tfr.intervene(subject, run["input"], {("x" if variant == "lookup" else "s", 0): 1})
+        assert answers == found.without.answers
+        assert found.agrees  # and so the weights answer this
+
+
+def test_values_that_are_numbers_are_numbers_in_the_file(tmp_path: Path) -> None:
+    made(tmp_path / "out", "histogram", all_up_to=None, inputs=["§aab"], engine="auto")
+    table = pq.read_table(tmp_path / "out/labels/00000-of-00001.parquet")
+    assert (str(table["frac_with_0"].type), str(table["keys of same_and_0"].type)) == ("double", "string")
+    assert table["histogram"].to_pylist() == [0.0, 2.0, 2.0, 1.0]
+    assert table["frac_with_0"].to_pylist()[1:] == [1 / 3, 1 / 3, 1 / 2]
+    hooks = json.loads((tmp_path / "out/hooks.json").read_text(encoding="utf-8"))
+    assert {each["name"]: each["kind"] for each in hooks["variables"]}["frac_with_0"] == "number"
+
+
+def test_numbers_beyond_all_floats_are_infinite() -> None:
+    assert [labels_as.number_of_text(text) for text in ("1/3", "-2", "1" * 400, "-" + "1" * 400)] == [
+        1 / 3,
+        -2.0,
+        math.inf,
+        -math.inf,
+    ]
+
+
+def test_splits_have_no_input_in_common(tmp_path: Path) -> None:
+    found = made(tmp_path / "out", all_up_to=4, test=0.25)
+    assert (found.tally.runs, found.train, found.test) == (31, 23, 8)
+    assert "splits: 23 inputs to train on, 8 to test on" in labels_report(found).splitlines()
+    runs = {
+        split: [
+            row for path in sorted((tmp_path / "out/runs").glob(f"{split}-*")) for row in pq.read_table(path).to_pylist()
+        ]
+        for split in ("train", "test")
+    }
+    inputs = {split: {run["input"] for run in own} for split, own in runs.items()}
+    assert {split: len(own) for split, own in inputs.items()} == {"train": 23, "test": 8}
+    assert not inputs["train"] & inputs["test"]
+    rows = pq.read_table(sorted((tmp_path / "out/labels").glob("test-*"))).to_pylist()
+    assert {row["run"] for row in rows} == {run["run"] for run in runs["test"]}
+    whole = made(tmp_path / "whole", all_up_to=4)
+    every = [row for path in sorted((tmp_path / "whole/labels").iterdir()) for row in pq.read_table(path).to_pylist()]
+    assert [row for row in every if row["run"] in {run["run"] for run in runs["test"]}] == rows
+    assert whole.test == 0
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["test"], manifest["splits"]) == (0.25, {"train": 23, "test": 8})
+    card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    assert '  - split: test\n    path: "labels/test-*.parquet"' in card
+    with pytest.raises(DatasetError, match="test must be a share of the inputs, not 1.5: use for example 0.2"):
+        made(tmp_path / "other", test=1.5)
+    with pytest.raises(InputError, match="one input cannot be split: ask for more, or omit the share"):
+        made(tmp_path / "other", all_up_to=None, inputs=["aba"], test=0.5)
+    with pytest.raises(DatasetError, match="choose another folder"):
+        made(tmp_path / "out", all_up_to=4, test=0.5, resume=True)
 
 
 @pytest.mark.slow

@@ -153,12 +153,12 @@ def test_a_run_that_differs_ends_the_labels(name: str, path: str, words: list[st
     assert len(rows.words) in (0, agreed)
 
 
-def test_a_circuit_has_no_limit_its_inputs_are_its_first_answers_and_its_bits_are_counted() -> None:
+def test_a_circuit_has_no_limit_its_answers_are_those_of_the_weights_and_its_bits_are_counted() -> None:
     subject = tm2tfr.Subject.of("full-adder")
     rows, differs, _ = LabelledRuns(subject.decoder, subject.program, "dense", max_steps=1).labelled(("110", "101"))
     assert differs is None
     assert rows.answers is not None
-    assert "".join(subject.decoder.vocabulary[n] for n in rows.answers) == "1001" + "0101"
+    assert "".join(subject.decoder.vocabulary[n] for n in rows.answers) == "0001" + "0001"
     assert (rows.outcomes, rows.cells) == (("01", "01"), 2 * 2)
 
 

@@ -14,7 +14,8 @@ from tm2tfr.contract.source import shown
 from tm2tfr.contract.specification import vector
 from tm2tfr.engines.decode import Engine, Patch, generate, prompted, run_whole
 from tm2tfr.engines.reading import answered, plain_number
-from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.lab.labels.patches import subspace_of
+from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
 UNKNOWN = "?"
@@ -243,7 +244,8 @@ def _lines(found: Intervention) -> list[str]:
         lines.append(f"cells that change: {', '.join(cells[:MOST_CELLS])}{more}")
     lines += [f"not compared: {each}" for each in found.explained[:MOST_CELLS]]
     if found.agrees:
-        limits = "" if found.known else f" elsewhere; {text_of_unknown(found.expected)}, and not compared"
+        limits = " in every cell that is compared" if found.explained and found.known else ""
+        limits = limits if found.known else f" elsewhere; {text_of_unknown(found.expected)}, and not compared"
         lines.append(f"the patched weights ({found.engine}) do what is expected{limits}")
     elif found.broken:
         lines.append(f"without any intervention, the weights ({found.engine}) already differ from the reference:")
@@ -317,11 +319,6 @@ def coordinates(variable: ModelVariable, value: CausalValue, position: int) -> M
         return {variable.name: [value]}
     number = Fraction(value, position + 1) if variable.share else value
     return {variable.name: [number], **{mirror: [-number] for mirror in variable.mirrors}}
-
-
-def subspace_of(layout: Residual, variable: ModelVariable, holds: str) -> Subspace:
-    """Return the subspace of a variable, or the one that holds its mirror."""
-    return layout.subspace(variable.subspace) if variable.subspace else layout.holder(holds)
 
 
 def patches_of(layout: Residual, variables: Mapping[str, ModelVariable], settings: Settings) -> dict[int, list[Patch]]:

@@ -6,23 +6,21 @@ subject, the inputs, the seed and its number, so that what is there is not made 
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tm2tfr._version import __version__
-from tm2tfr.base.errors import Tm2tfrError, UsageError
 from tm2tfr.base.text.shown import code, escaped, markdown_table
-from tm2tfr.contract.model import ModelVariable
-from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.contract.specification import LAYERS, stage_text
+from tm2tfr.lab.interventions.draws import Drawn, drawn
 from tm2tfr.lab.interventions.intervened import Base
-from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell
-from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, folder_named, production
+from tm2tfr.lab.interventions.intervention import Intervention, text_of_cell
+from tm2tfr.lab.labels.patches import HOOKS, SCHEMA, subspace_of
+from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error, json_lines, readme, sha256
 from tm2tfr.lab.line.manifest import parquet as parquet_file
 from tm2tfr.lab.line.pool import Job, Made, Pool, cut, stem
@@ -42,7 +40,8 @@ COLUMNS: Mapping[str, str] = {
     "sources": "the input of the run that the value is from, null for a value that is from no run",
     "source_positions": "where in that run",
     "expected_tokens": "the tokens fed with the intervention, by the causal model of the source",
-    "expected_answers": "what is answered at each position with it",
+    "expected_answers": "what is answered at each position with it, null where it is not known",
+    "known": "whether it is known what is answered, by position",
     "first": "the first position that answers something else, null if none does",
     "why": "why none does",
 }
@@ -55,9 +54,10 @@ class Tried:
     Args:
         subject, engine: the subject that was run, and the engine that ran it.
         number: the number of interventions.
-        left_out: the number of those with an unknown answer, which are not in the data; the next two leave them out.
-        causal: the number of those that change an answer.
-        explained: the number of those with unknown cells, see `Intervention.explained`.
+        keep_unknown: whether those with an unknown answer are in the data.
+        unknown: the number of those with an unknown answer.
+        causal: the number of those that are in the data and change an answer that is known.
+        explained: the number of those with known answers and unknown cells, see `Intervention.explained`.
         failures: the first interventions in which the patched weights are wrong; differing: the number of all of them.
         folder: the folder of the data; None: no data are written.
         reused: the number of interventions that the folder already had.
@@ -65,8 +65,9 @@ class Tried:
 
     subject: str
     engine: str
+    keep_unknown: bool = False
     number: int = 0
-    left_out: int = 0
+    unknown: int = 0
     causal: int = 0
     explained: int = 0
     differing: int = 0
@@ -80,16 +81,25 @@ class Tried:
         return self.differing == 0
 
     @property
+    def left_out(self) -> int:
+        """The number of those that are not in the data, since what must be answered is not known."""
+        return 0 if self.keep_unknown else self.unknown
+
+    @property
     def counts(self) -> dict[str, int]:
         """The numbers of interventions, as the manifest has them."""
-        counts = {"interventions": self.number, "left_out": self.left_out}
+        counts = {"interventions": self.number, "left_out": self.left_out, "unknown": self.unknown}
         return {**counts, "causal": self.causal, "explained": self.explained}
+
+    def takes(self, done: Intervention) -> bool:
+        """Return whether an intervention is in the data."""
+        return done.known or self.keep_unknown
 
     def add(self, done: Intervention) -> None:
         """Count an intervention."""
         self.number += 1
-        self.left_out += not done.known
-        self.causal += done.known and done.causal
+        self.unknown += not done.known
+        self.causal += self.takes(done) and done.causal
         self.explained += done.known and bool(done.explained)
         self.differing += not done.agrees
         if not done.agrees and len(self.failures) < MOST_FAILURES:
@@ -98,7 +108,7 @@ class Tried:
     def include(self, counts: Mapping[str, int], *, reused: bool = False) -> None:
         """Count the interventions of a shard, see `counts`; reused: whether the folder already had them."""
         self.number += counts["interventions"]
-        self.left_out += counts["left_out"]
+        self.unknown += counts["unknown"]
         self.causal += counts["causal"]
         self.explained += counts["explained"]
         self.reused += counts["interventions"] if reused else 0
@@ -111,14 +121,16 @@ class Tried:
 
     def __str__(self) -> str:
         said = [f"{self.subject}: {self.number:,} random interventions, the patched weights ({self.engine}) "]
-        known = self.number - self.left_out
-        every = f"all {known:,} whose answers are known" if self.left_out else "all of them"
+        known, kept = self.number - self.unknown, self.number - self.left_out
+        every = f"all {known:,} whose answers are known" if self.unknown else "all of them"
         said[0] += (
             f"do what is expected in {every}" if self.agrees else f"differ from what is expected in {self.differing:,}"
         )
-        said.append(f"  {self.causal:,} change an answer, {known - self.causal:,} do not")
-        if self.left_out:
-            said.append(f"  {self.left_out:,} are left out: what must be answered is not known")
+        changing = "change an answer that is known" if kept > known else "change an answer"
+        said.append(f"  {self.causal:,} {changing}, {kept - self.causal:,} do not")
+        if self.unknown:
+            kept_as = "are left out" if self.left_out else "are kept, with null in the place of what is not known"
+            said.append(f"  {self.unknown:,} {kept_as}: what must be answered is not known, and not compared")
         if self.explained:
             said.append(f"  {self.explained:,} have cells of which nothing is known, which are not compared")
         if self.folder is not None:
@@ -136,6 +148,8 @@ def tried(
     seed: int,
     folder: str | Path | None = None,
     parquet: bool = False,
+    keep_unknown: bool = False,
+    texts: Mapping[str, str] | None = None,
     resume: bool = False,
     progress: ShardProgress | None = None,
 ) -> Tried:
@@ -147,6 +161,8 @@ def tried(
         count, seed: how many; the same seed gives the same.
         folder: a new or empty one.
         parquet: whether to write Parquet files beside the JSON Lines.
+        keep_unknown: whether those are written too of which it is not known what must be answered at every position.
+        texts: file -> content, of what else is in the folder.
         resume: whether a folder of the same interventions is resumed: its finished shards are kept.
         progress: called with the shards done, all of them, and the interventions made.
 
@@ -156,8 +172,8 @@ def tried(
     """
     first = base(words[0])
     place = None if folder is None else folder_named(folder)
-    found, jobs = Tried(name, first.engine.name, folder=place), list(cut(range(count), SHARD))
-    how = _How(found.engine, name, words, base, seed, len(jobs), None if place is None else parquet)
+    found, jobs = Tried(name, first.engine.name, keep_unknown, folder=place), list(cut(range(count), SHARD))
+    how = _How(found, words, base, seed, len(jobs), None if place is None else parquet)
 
     def include(made: TriedShard) -> None:
         found.include(made.counts)
@@ -170,8 +186,8 @@ def tried(
         return found
     if parquet:
         arrow_or_error()
-    head = _head(name, first, words, count, seed, parquet=parquet)
-    with production(place, "interventions", head, jobs, resume=resume) as line:
+    head = _head(found, first, words, count, seed, parquet=parquet)
+    with production(place, "interventions", head, jobs, resume=resume, texts=texts) as line:
         for record in line.records:
             found.include(record.counts, reused=True)
         for made in line.made(tried_shard, how, progress):
@@ -185,10 +201,14 @@ def tried(
 
 
 class _How(NamedTuple):
-    """What all shards have in common; parquet: whether there are such files as well, None: there are no files at all."""
+    """What all shards have in common.
 
-    engine: str
-    subject: str
+    Args:
+        of: the subject, the engine, and which interventions are in the data.
+        parquet: whether there are such files as well; None: there are no files at all.
+    """
+
+    of: Tried
     words: Sequence[str]
     base: Callable[[str], Base]
     seed: int
@@ -217,11 +237,12 @@ class TriedShard(Made):
 
 def tried_shard(job: Job[Sequence[int]], how: _How) -> TriedShard:
     """Carry out the interventions of these numbers, and make their files."""
-    made, rows = TriedShard(number=job.number, tried=Tried(how.subject, how.engine)), list[Mapping[str, object]]()
+    own = Tried(how.of.subject, how.of.engine, how.of.keep_unknown)
+    made, rows = TriedShard(number=job.number, tried=own), list[Mapping[str, object]]()
     draws = drawn(how.words, how.base, seed=how.seed, start=job.work[0])
     for done in _in_batches(islice(draws, len(job.work))):
-        made.tried.add(done)
-        if done.known and how.parquet is not None:
+        own.add(done)
+        if own.takes(done) and how.parquet is not None:
             rows.append(_row(done))
     if how.parquet is not None:
         name = stem(job.number, how.shards)
@@ -245,7 +266,7 @@ def _in_batches(draws: Iterator[Drawn]) -> Iterator[Intervention]:
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
 def _row(done: Intervention) -> dict[str, object]:
-    settings = done.settings
+    settings, unknown = done.settings, done.expected.unanswered
     return {
         "input": done.input,
         "base_tokens": list(done.without.tokens),
@@ -256,7 +277,10 @@ def _row(done: Intervention) -> dict[str, object]:
         "sources": [None if each.origin is None else each.origin[0] for each in settings],
         "source_positions": [None if each.origin is None else each.origin[1] for each in settings],
         "expected_tokens": list(done.expected.tokens),
-        "expected_answers": [text_of_cell(answer) for answer in done.expected.answers],
+        "expected_answers": [
+            None if i in unknown else text_of_cell(answer) for i, answer in enumerate(done.expected.answers)
+        ],
+        "known": [i not in unknown for i in range(len(done.expected.answers))],
         "first": done.first,
         "why": done.why,
     }
@@ -266,17 +290,17 @@ def _as_parquet(rows: Sequence[Mapping[str, object]]) -> bytes:
     arrow = arrow_or_error()
     text, texts, numbers = arrow.string(), arrow.list_(arrow.string()), arrow.list_(arrow.int32())
     kinds = dict.fromkeys(COLUMNS, texts) | {"input": text, "why": text, "first": arrow.int32()}
-    kinds |= {"positions": numbers, "source_positions": numbers}
+    kinds |= {"positions": numbers, "source_positions": numbers, "known": arrow.list_(arrow.bool_())}
     schema = arrow.schema([arrow.field(name, kind) for name, kind in kinds.items()])
     return parquet_file([arrow.Table.from_pylist(list(rows), schema=schema)], schema, level=3)
 
 
-def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *, parquet: bool) -> dict[str, object]:
+def _head(found: Tried, base: Base, words: Sequence[str], count: int, seed: int, *, parquet: bool) -> dict[str, object]:
     """Return what has to be the same for a folder to be continued."""
     return {
-        "format": 2,
+        "format": 3,
         "tm2tfr": __version__,
-        "subject": name,
+        "subject": found.subject,
         "weights_sha256": digest(base.decoder),
         "inputs_sha256": sha256("\n".join(words).encode()),
         "engine": base.engine.name,
@@ -284,6 +308,7 @@ def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *,
         "count": count,
         "seed": seed,
         "parquet": parquet,
+        "keep_unknown": found.keep_unknown,
         "layers": LAYERS,
         "variables": {
             variable.name: {
@@ -306,8 +331,16 @@ def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *,
 
 def _card(found: Tried, base: Base, count: int, seed: int, *, parquet: bool) -> str:
     files = f'  - split: train\n    path: "*.{"parquet" if parquet else "jsonl"}"'
-    more = f" {found.left_out:,} more were drawn and are left out: it is not known what must be answered."
+    if found.keep_unknown:
+        unknown = (
+            f" Of {found.unknown:,} it is not known what must be answered at every position: `known` says where it is; "
+        )
+        unknown += "elsewhere the answer is null, and was not compared."
+    else:
+        unknown = f" {found.unknown:,} more were drawn and are left out: it is not known what must be answered."
     explained = f", but for {found.explained:,} runs with cells of which nothing is known." if found.explained else "."
+    certain = "" if found.unknown > found.left_out else " with a known answer"
+    known = "an answer that is known" if found.unknown and found.keep_unknown else "an answer"
     variables = (
         (code(v.name), escaped(v.meaning), stage_text(v.since), escaped(v.read_by) or "nothing")
         for v in base.model.variables.values()
@@ -315,94 +348,16 @@ def _card(found: Tried, base: Base, count: int, seed: int, *, parquet: bool) -> 
     return readme(
         ("- config_name: default", "  data_files:", files),
         f"# Interventions on {escaped(found.subject)}",
-        f"{count - found.left_out:,} random interventions with a known answer, made by tm2tfr {__version__} with the "
-        f"seed {seed}. Each sets one or two variables of a run, to values of another run (interchange interventions; "
-        "Geiger et al. 2021, 2024) or to any other. What must come out is computed from the source alone; the "
-        f"{found.engine} engine ran the weights with the subspaces of these variables overwritten, and every cell of every "
-        f"run was as expected{explained}",
-        f"{found.causal:,} of them change an answer.{more if found.left_out else ''}",
+        f"{count - found.left_out:,} random interventions{certain}, made by tm2tfr {__version__} with the seed {seed}. "
+        "Each sets one or two variables of a run, to values of another run (interchange interventions; Geiger et al. 2021, "
+        "2024) or to any other. What must come out is computed from the source alone; the "
+        f"{found.engine} engine ran the weights with the subspaces of these variables overwritten, and every cell that is "
+        f"known was as expected{explained}",
+        f"{found.causal:,} of them change {known}.{unknown if found.unknown else ''}",
         markdown_table(("column", "contents"), COLUMNS.items()),
         markdown_table(("variable", "what it is", "written after", "read by"), variables),
-        f"`{MANIFEST}` has the directions of each variable in the residual stream, the digest of the weights, the seed "
-        "and the digests of all files.",
+        f"`{HOOKS}` says how each variable is set in exported models: at which module, at which coordinates, with which "
+        f"numbers; `{SCHEMA}` is its JSON schema, and `{VOCABULARY}` has the tokens by number. `{MANIFEST}` has the "
+        "directions of each variable in the residual stream, the digest of the weights, the seed and the digests of all "
+        "files.",
     )
-
-
-# ── Random interventions: which run, which variable, where, and to what; the same for one seed on any machine.
-INTERCHANGED = 0.6
-"""The share of values that are taken from another run, or another position of it; the others are any that there may be."""
-SEVERAL = 0.15
-"""The share of interventions that set two variables."""
-FAR = 3
-"""How far beyond the run's values a number without a largest value is drawn."""
-
-
-Drawn = tuple[Base, list[VariableSetting]]
-"""A random intervention: the run that it is made on, and what is set."""
-
-
-def drawn(words: Sequence[str], base: Callable[[str], Base], *, seed: int, start: int = 0) -> Iterator[Drawn]:
-    """Yield random interventions on runs on these inputs, without end.
-
-    Each has a generator of its own, so that intervention number k is the same wherever one starts.
-
-    Args:
-        base: input -> the run on it.
-        start: the number of the first one.
-
-    Raises:
-        UsageError: if there is nothing to be set.
-    """
-    number = start
-    while True:
-        chance = random.Random(f"{seed} intervention {number}")
-        number += 1
-        yield _one(chance, words, base)
-
-
-def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base]) -> Drawn:
-    here, source = base(chance.choice(words)), chance.choice(words)
-    variables = [variable for variable in here.model.variables.values() if not variable.unset]
-    if not variables or not here.run.cells:
-        raise UsageError(f"{here.name}: there is no variable that can be set")
-    settings: list[VariableSetting] = []
-    for _ in range(2 if chance.random() < SEVERAL else 1):
-        variable, position = chance.choice(variables), chance.randrange(len(here.run.cells))
-        if any((each.variable, each.position) == (variable.name, position) for each in settings):
-            continue
-        before: CausalValue = here.run.cells[position][variable.name]
-        origin: tuple[str, int] | None = None
-        value = _ANY
-        if chance.random() < INTERCHANGED:
-            other = base(source)
-            at = chance.randrange(len(other.run.cells))
-            value = _allowed(variable, other.run.cells[at].get(variable.name))
-            origin = other.input, at
-        if value is _ANY:
-            value, origin = _any_value(chance, variable, [cells[variable.name] for cells in here.run.cells]), None
-        settings.append(VariableSetting(variable.name, variable.name, position, value, before, origin))
-    return here, settings
-
-
-_ANY: Any = object()
-
-
-def _allowed(variable: ModelVariable, value: CausalValue) -> CausalValue:
-    """Return a value of another run, if it can be set; otherwise `_ANY`."""
-    if isinstance(value, Mapping):
-        return _ANY
-    try:
-        return variable.checked(value, "")
-    except Tm2tfrError:
-        return _ANY
-
-
-def _any_value(chance: random.Random, variable: ModelVariable, seen: Sequence[CausalValue]) -> CausalValue:
-    if variable.among:
-        return chance.choice(variable.among)
-    if variable.kind == "label":
-        return chance.choice([*variable.labels, *([None] if variable.nothing else [])])
-    numbers = [int(value) for value in seen if isinstance(value, int)] or [0]
-    least = min(numbers) - FAR if variable.least is None else variable.least
-    largest = max(numbers) + FAR if variable.largest is None else variable.largest
-    return chance.randint(least, max(least, largest))

@@ -1,5 +1,5 @@
 """Labels: the value of every variable at every position of many runs, and where every head looks, aligned with exports.
 
-`runs` runs the inputs of a job, compares them with the reference and writes their labels; `hooks` says at which hook point
-of which exported model which variable is read; `make` chooses the inputs and fills the folder.
+`runs` runs inputs and compares them with the reference; `files` writes the labels of a job; `hooks` says at which hook
+point of which exported model which variable is read, `patches` how it is set; `make` chooses inputs and fills the folder.
 """

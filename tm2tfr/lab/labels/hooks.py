@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.errors import ExportError, listing, visible
 from tm2tfr.contract.labelling import FUNCTIONS, HeadColumn, HeldVariable, Ragged, Scheme
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.specification import STAGES, Specification, reached, stage_text
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Observation, observe_all
+from tm2tfr.lab.labels.patches import patches, subspace_of
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
 from tm2tfr.targets.registry import HOOKED, ExportedStream, stream_of
 from tm2tfr.transformer.attention import in_sight
@@ -36,6 +39,7 @@ class Hooks:
         since: see `SinceStages`.
         streams: of each target that takes these weights; refused: of each other one why it does not.
         left_out: the subspaces, by name, and the heads, by column, that do not hold what labels say, each with the reason.
+        variables: those that can be set, by name.
     """
 
     decoder: Decoder
@@ -44,6 +48,7 @@ class Hooks:
     streams: Mapping[str, ExportedStream]
     refused: Mapping[str, str]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, ModelVariable] = field(default_factory=dict)
 
     def too_long(self, longest: int) -> str:
         """Return what to say of runs of up to `longest` positions if the exports have fewer; otherwise an empty text."""
@@ -62,8 +67,15 @@ class Hooks:
             "subspaces": [self._subspace(subspace) for subspace in self.decoder.layout.subspaces],
             "heads": [head.as_dict() for head in self.scheme.heads],
             "targets": {target: self._target(target) for target in HOOKED},
+            "patches": patches(self.decoder.layout, self._known, self.streams),
             **({"left out": dict(self.left_out)} if self.left_out else {}),
         }
+
+    @property
+    def _known(self) -> dict[str, ModelVariable]:
+        """The variables whose subspaces hold what labels say."""
+        layout, out = self.decoder.layout, self.left_out
+        return {name: v for name, v in self.variables.items() if subspace_of(layout, v, name).name not in out}
 
     def carried(self, layer: int, part: str) -> list[str]:
         """Return the names of the subspaces that hold their values after `part` of `layer`."""
@@ -131,10 +143,12 @@ def hooks_of(
     *,
     positions: int | None = None,
     dtype: str = "float64",
+    variables: Mapping[str, ModelVariable] = MappingProxyType({}),
 ) -> Hooks:
     """Return what the streams of exports carry.
 
     Args:
+        variables: those that can be set, by name.
         specification: of any run of these weights; None: their subspaces say themselves since when they hold their values.
         positions, dtype: those of the exports, see `tm2tfr.export_to`.
     """
@@ -145,7 +159,8 @@ def hooks_of(
             streams[target] = stream_of(target, decoder, program, positions=own, dtype=dtype)
         except ExportError as error:
             refused[target] = _OTHER_TARGETS.sub("", error.typed)
-    return Hooks(decoder=decoder, scheme=scheme, since=since_of(decoder, specification), streams=streams, refused=refused)
+    since = since_of(decoder, specification)
+    return Hooks(decoder=decoder, scheme=scheme, since=since, streams=streams, refused=refused, variables=variables)
 
 
 def since_of(decoder: Decoder, specification: Specification | None) -> SinceStages:

@@ -20,8 +20,19 @@ from tm2tfr.contract.specification import Specification
 from tm2tfr.lab.datasets.make import FORMAT, failed_shard, totals
 from tm2tfr.lab.datasets.shard import Failure, Tally
 from tm2tfr.lab.datasets.spec import MOST_WORDS, Inputs, Random
+from tm2tfr.lab.labels.files import (
+    LABELS,
+    RUNS,
+    TEST,
+    TRAIN,
+    Labelling,
+    labelled_shard,
+    longest_run,
+    test_inputs,
+)
 from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, broken_promises, columns_in_weights, hooks_of
-from tm2tfr.lab.labels.runs import LABELS, RUNS, LabelledRuns, Labelling, labelled_shard, longest_run
+from tm2tfr.lab.labels.patches import HOOKS, SCHEMA, schema, variables_of
+from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error, readme, sha256
 from tm2tfr.lab.line.pool import cut, versions
@@ -142,7 +153,6 @@ def _of_length(name: str, noun: str, space: InputSpace, bits: int, asked: LabelI
     return Chosen(inputs.of(space), how)
 
 
-HOOKS = "hooks.json"
 SHARD = 10_000
 """The number of runs in a shard."""
 
@@ -160,6 +170,7 @@ class MadeLabels:
         longest: the most positions of a run.
         failure: the first run that differs from the reference's.
         ways: how inputs were asked for, in words, see `LabelInputs.ways`.
+        train, test: the numbers of inputs of the splits; none of `test`: there are no splits.
     """
 
     folder: Path
@@ -173,6 +184,8 @@ class MadeLabels:
     longest: int = 0
     failure: Failure | None = None
     ways: tuple[str, ...] = ()
+    train: int = 0
+    test: int = 0
 
     @property
     def broken(self) -> bool:
@@ -192,6 +205,7 @@ def make(
     positions: int | None = None,
     dtype: str = "float64",
     shard_size: int = SHARD,
+    test: float | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     resume: bool = False,
@@ -212,16 +226,19 @@ def make(
         what = f"{visible(program.name)}: the {noun} is undefined on all of these inputs, so there is nothing to label"
         raise InputError(f"{what}: use other inputs")
     said = None if decoder.labeller else _specification(program, decoder, words[0])
-    hooks = hooks_of(decoder, program, labelled.scheme, said, positions=positions, dtype=dtype)
+    variables = variables_of(construction, program, decoder)
+    hooks = hooks_of(decoder, program, labelled.scheme, said, positions=positions, dtype=dtype, variables=variables)
     left_out = broken_promises(labelled, words, hooks.since)
     labelled = replace(labelled, left_out=frozenset(left_out))
     hooks = replace(hooks, scheme=labelled.scheme, left_out=left_out)
     jobs = list(cut(words, shard_size))
+    held_back = None if test is None else test_inputs(program.name, words, test, asked.seed)
+    held = 0 if held_back is None else len(held_back)
     carried = {**hooks.as_dict(), "variables": [variable.as_dict() for variable in labelled.scheme.variables]}
     with production(
         folder,
         "labels",
-        _head(decoder, noun, program, words, labelled, shard_size, len(jobs)),
+        _head(decoder, noun, program, words, labelled, shard_size, len(jobs)) | ({} if test is None else {"test": test}),
         jobs,
         resume=resume,
         workers=workers,
@@ -229,20 +246,23 @@ def make(
         folders=(LABELS, RUNS),
         texts={
             HOOKS: json_text(carried),
+            SCHEMA: schema(),
             VOCABULARY: json_text(decoder.vocabulary, indent=0),
         },
     ) as line:
         made = MadeLabels(folder, program.name, noun, Tally(), 0, len(jobs), line.reused, hooks, ways=asked.ways)
-        failed = failed_shard(line.made(labelled_shard, Labelling(labelled, shard_size, len(jobs)), progress))
+        how_made = Labelling(labelled, shard_size, len(jobs), held_back)
+        failed = failed_shard(line.made(labelled_shard, how_made, progress))
         tally, undefined = totals(line.records, failed)
         if failed is not None:
             return replace(made, tally=tally, left_out=undefined, failure=failed.failure)
         longest = longest_run(sorted((folder / RUNS).iterdir()))
         counts = {**tally.as_dict(), "left_out": undefined}
         own = {"name": program.name, "inputs": how, "seed": asked.seed, "max_steps": max_steps, "counts": counts}
-        text = card(program.name, noun, labelled.scheme, tally, hooks, longest)
+        own |= {"splits": {TRAIN: len(words) - held, TEST: held}} if held else {}
+        text = card(program.name, noun, labelled.scheme, tally, hooks, longest, split=test is not None)
         line.close({CARD: text}, entries={**own, "made": line.listed()})
-    return replace(made, tally=tally, left_out=undefined, longest=longest)
+    return replace(made, tally=tally, left_out=undefined, longest=longest, test=held, train=len(words) - held)
 
 
 def _specification(program: Any, decoder: Decoder, word: str) -> Specification:
@@ -275,16 +295,19 @@ _NODE = re.compile(r"(?<![\w.])([sc][0-9]+)(?!\w)")
 _FIRST = {
     "run": "the number of the run; `runs` has its input and what came out",
     "position": "the position in the run, from 0, and so in each exported model",
-    "token": "the token fed at it",
+    "token": "the token fed at it; that of the next row is the next token",
     "token_id": "its number: its place in `vocabulary.json`, and so in each exported model",
 }
 
 
-def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longest: int) -> str:
-    """Return the text; longest: the most positions of a run."""
+def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longest: int, *, split: bool = False) -> str:
+    """Return the text; longest: the most positions of a run; split: whether there are a train and a test split."""
     columns, places, layout = dict[str, str](), columns_in_weights(scheme), hooks.decoder.layout
     if scheme.answers is not None:
-        columns |= {"answer": "what is answered at it", "answer_id": "its number, among the logits of that output"}
+        columns |= {
+            "answer": "what the model answers at it, in the prompt too",
+            "answer_id": "its number, among the logits of that output",
+        }
     columns |= {variable.name: variable.meaning for variable in scheme.variables}
     columns |= {
         head.column: f"where layer {head.layer + 1}, head {head.head + 1} looks ({head.name}): {head.as_dict()['attends']}"
@@ -301,9 +324,9 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
     configs = [
         f"- config_name: {LABELS}",
         "  default: true",
-        f'  data_files: "{LABELS}/*.parquet"',
+        *_data_files(LABELS, split=split),
         f"- config_name: {RUNS}",
-        f'  data_files: "{RUNS}/*.parquet"',
+        *_data_files(RUNS, split=split),
     ]
     contents = (
         (_cell(column), what if column in _FIRST else escaped(what), subspaces, variables)
@@ -318,6 +341,7 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
         f"p of every exported model, which is fed the run's tokens and nothing else. `hooks.json` says which variable each "
         f"hook point carries, along which directions, in the exports to: {targets}.",
         f"Attention: {long}." if long else "",
+        f"The splits `{TRAIN}` and `{TEST}` have no input in common." if split else "",
         *(f"Left out: {code(name)}: {escaped(why)}." for name, why in hooks.left_out.items()),
         markdown_table(("column", "contents", "subspace", "variable"), contents),
         "Subspaces are those of the residual stream that hold the column as it is or, where that is said, something made "
@@ -329,6 +353,14 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
         said.strip(),
         f'`datasets.load_dataset(folder, "{LABELS}")` reads the rows, and `"{RUNS}"` the inputs.',
     )
+
+
+def _data_files(folder: str, *, split: bool) -> list[str]:
+    """Return the lines of the header that say which files of a folder belong to which split."""
+    if not split:
+        return [f'  data_files: "{folder}/*.parquet"']
+    each = ([f"  - split: {name}", f'    path: "{folder}/{name}-*.parquet"'] for name in (TRAIN, TEST))
+    return ["  data_files:", *(line for lines in each for line in lines)]
 
 
 def _held(layout: Residual, scheme: Scheme, column: str, places: InSubspaces | None) -> tuple[str, str]:
@@ -376,9 +408,11 @@ def labels_report(found: MadeLabels) -> str:
         lines.append("these weights say that they were compiled, and what is left out is not what the compiler writes")
     if long := found.hooks.too_long(found.longest):
         lines.append(f"too long: {long}")
+    if found.test:
+        lines.append(f"splits: {found.train:,} inputs to train on, {found.test:,} to test on")
     if found.left_out:
         lines.append(f"left out: {counted(found.left_out, 'input')} on which the {found.noun} is undefined")
     if found.reused:
         lines.append(f"reused: {found.reused:,} of {counted(found.shards, 'shard')}")
-    listed = f"{MANIFEST}, {HOOKS}, {VOCABULARY}, {CARD}"
+    listed = f"{MANIFEST}, {HOOKS}, {SCHEMA}, {VOCABULARY}, {CARD}"
     return "\n".join([*lines, f"wrote {found.folder}: {counted(found.shards, 'shard')}, {listed}"])

@@ -1,26 +1,22 @@
-"""Runs of one subject, compared with the reference, and their labels: some inputs at a time, and as the files of a job."""
+"""Runs of one subject, compared with the reference, and their labels, some inputs at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import CompileError, visible
-from tm2tfr.contract.labelling import HeadColumn, LabelledWords, Ragged, RunRows, Scheme, joined, offsets_of, recoded, taken
+from tm2tfr.contract.labelling import HeadColumn, LabelledWords, RunRows, Scheme, joined, offsets_of, recoded, taken
 from tm2tfr.contract.source import Source
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.dense import DenseDecoder
-from tm2tfr.lab.datasets.shard import Done, Failure
-from tm2tfr.lab.line.manifest import arrow_or_error, parquet
-from tm2tfr.lab.line.pool import Job, stem
+from tm2tfr.lab.datasets.shard import Failure
 from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.choose import blocks_of, for_cases
@@ -30,9 +26,6 @@ from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 WORDS, PAIRS = 8_192, 1 << 20
 """At most this many words of one length are labelled at once, and at most this many pairs of their positions."""
@@ -168,7 +161,7 @@ class LabelledRuns:
     def _batch(self, words: Sequence[str], engine: Engine) -> tuple[LabelRows, Failure | None]:
         """Run all inputs in column blocks; of inputs of one length, whose columns follow from the tokens, compare these.
 
-        Their runs have one length as well, and no limit; what is answered before the last token of an input is that input.
+        Their runs have one length as well, and no limit.
         """
         from tm2tfr.runs.batches.generated import batches_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
@@ -195,8 +188,8 @@ class LabelledRuns:
         sizes = np.array([len(word) for word in words[:agreed]], dtype=np.int64)
         offsets, tokens, answers = batch.offsets[: agreed + 1], batch.tokens[:rows], batch.answers[:rows]
         cells = int(batch.compared[:agreed].sum())
-        if one_length:
-            answers = np.where(np.isin(np.arange(rows), offsets[1:] - 1), answers, np.roll(tokens, -1))
+        if one_length:  # what is answered within an input is the model's: the batch has the tokens alone
+            answers = self._variables.answers(RunRows(offsets, sizes, tokens, answers, columns))
             cells = agreed * (blocks_of(self.program, self.decoder, None).answers or 0)
         raw = RunRows(offsets, sizes, tokens, answers, columns)
         outcomes = batch.outcomes if batch.results is None else batch.results.outcomes
@@ -288,132 +281,3 @@ def listed(places: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[np.
     to = np.full(len(texts) + 1, -1, dtype=np.int32)
     to[order] = np.arange(len(order))
     return to[places], [texts[place] for place in order]
-
-
-# ── Labels as Parquet: always the same bytes for the same labels.
-GROUP = 1 << 18
-"""Rows of a row group."""
-
-
-def encoded(rows: LabelRows, scheme: Scheme, vocabulary: Sequence[str], numbers: NDArray[np.int32]) -> bytes:
-    """Return a file of labels.
-
-    Args:
-        numbers: (runs,), the number of each run.
-
-    Raises:
-        DatasetError: if PyArrow is missing.
-    """
-    arrow = arrow_or_error()
-    many = np.diff(rows.offsets)
-    columns: dict[str, pa.Array] = {
-        "run": arrow.array(np.repeat(numbers, many)),
-        "position": arrow.array(rows.positions.astype(np.int32)),
-        "token": _texts(arrow, rows.tokens, vocabulary),
-        "token_id": arrow.array(rows.tokens),
-    }
-    if scheme.answers is not None and rows.answers is not None:
-        columns |= {"answer": _texts(arrow, rows.answers, scheme.answers), "answer_id": _numbers(arrow, rows.answers)}
-    for variable in scheme.variables:
-        values = rows.columns[variable.name]
-        if variable.kind in ("label", "text"):
-            labels = rows.texts[variable.name] if variable.kind == "text" else variable.labels or ()
-            columns[variable.name] = _texts(arrow, values, labels)
-        else:
-            kind = np.float64 if variable.kind == "number" else np.int32
-            columns[variable.name] = arrow.array(values.astype(kind, copy=False))
-    for head in scheme.heads:
-        column = rows.attended.get(head.column)
-        if isinstance(column, Ragged):
-            columns[head.column] = _lists(arrow, column)
-        elif column is not None:
-            columns[head.column] = arrow.array(column)
-    return _written(arrow, columns, [name for name, of in columns.items() if arrow.types.is_dictionary(of.type)])
-
-
-def encoded_runs(rows: LabelRows, numbers: NDArray[np.int32]) -> bytes:
-    """Return a file with a line for each run: its number, its input, the number of its rows, and what came out.
-
-    Raises:
-        DatasetError: if PyArrow is missing.
-    """
-    arrow = arrow_or_error()
-    columns = {
-        "run": arrow.array(numbers),
-        "input": arrow.array(list(rows.words), arrow.string()),
-        "rows": arrow.array(np.diff(rows.offsets).astype(np.int32)),
-        "outcome": arrow.array(list(rows.outcomes), arrow.string()),
-    }
-    return _written(arrow, columns, [])
-
-
-def longest_run(files: Iterable[Path]) -> int:
-    """Return the most rows of a run in files of runs; 0 if there are no runs.
-
-    Raises:
-        DatasetError: if PyArrow is missing.
-    """
-    parquet, longest = arrow_or_error().parquet, 0
-    for file in files:
-        rows = parquet.read_table(file, columns=["rows"], use_threads=False)["rows"].to_numpy()
-        longest = max(longest, int(rows.max(initial=0)))
-    return longest
-
-
-def _written(arrow: ModuleType, columns: dict[str, pa.Array], dictionaries: list[str]) -> bytes:
-    schema = arrow.schema([arrow.field(name, of.type) for name, of in columns.items()])
-    table = arrow.table(list(columns.values()), schema=schema)
-    return parquet(
-        [table],
-        schema,
-        level=1,
-        group=GROUP,
-        use_dictionary=dictionaries or False,
-        store_schema=False,  # so that texts are read as such, and not as dictionaries
-        write_statistics=True,
-    )
-
-
-def _texts(arrow: ModuleType, places: NDArray[np.int32], texts: Sequence[str]) -> pa.Array:
-    """Return places in a list as texts, -1 as null."""
-    return arrow.DictionaryArray.from_arrays(_numbers(arrow, places), arrow.array(list(texts), arrow.string()))
-
-
-def _numbers(arrow: ModuleType, places: NDArray[np.int32]) -> pa.Array:
-    absent = places < 0
-    return arrow.array(places, mask=absent if absent.any() else None)
-
-
-def _lists(arrow: ModuleType, column: Ragged) -> pa.Array:
-    offsets, mask = arrow.array(column.offsets.astype(np.int32)), arrow.array(column.everything)
-    return arrow.ListArray.from_arrays(offsets, arrow.array(column.places), mask=mask if column.everything.any() else None)
-
-
-LABELS, RUNS, FORMAT = "labels", "runs", "parquet"
-"""The folders of the files, and their format."""
-
-
-@dataclass(frozen=True)
-class Labelling:
-    """How runs become files: the subject, the number of runs in a shard, and the number of shards."""
-
-    runs: LabelledRuns
-    shard_size: int
-    shards: int
-
-
-def labelled_shard(job: Job[Sequence[str]], labelling: Labelling) -> Done:
-    """Run the inputs of a job and make its files; a job with a run that differs has no files."""
-    done, runs, words = Done(job.number), labelling.runs, job.work
-    rows, done.failure, undefined = runs.labelled(words)
-    done.tally.count(
-        len(rows.words), int(rows.offsets[-1]), rows.cells, (o for o in rows.outcomes if o in runs.scheme.ends)
-    )
-    done.left_out = len(undefined)
-    if done.failure is not None:
-        return done
-    kept = np.delete(np.arange(len(words)), list(undefined))
-    numbers, name = (job.number * labelling.shard_size + kept).astype(np.int32), stem(job.number, labelling.shards)
-    done.files[f"{LABELS}/{name}.{FORMAT}"] = encoded(rows, runs.scheme, runs.decoder.vocabulary, numbers)
-    done.files[f"{RUNS}/{name}.{FORMAT}"] = encoded_runs(rows, numbers)
-    return done

@@ -274,6 +274,11 @@ def _kinds_of_function(sop: Elementwise, known: Mapping[SOp, frozenset[str]]) ->
 
 def numeric(sops: Iterable[SOp]) -> dict[SOp, bool]:
     """Return for each of some s-ops, with all that they are made of, whether its truth values count as numbers."""
+    return {node: {"bool", "number"} <= found for node, found in kinds_of(sops).items()}
+
+
+def kinds_of(sops: Iterable[SOp]) -> dict[SOp, frozenset[str]]:
+    """Return for each of some s-ops, with all that they are made of, the kinds that its values may have, see `_kinds`."""
     known: dict[SOp, frozenset[str]] = {}
     every = sorted(sops, key=lambda each: each.number)
     handed: dict[SOp, SOp] = {
@@ -289,7 +294,7 @@ def numeric(sops: Iterable[SOp]) -> dict[SOp, bool]:
             kinds = _kinds(node, known) | known.get(handed.get(node, node), frozenset())
             grows = grows or (bool(handed) and kinds != known.get(node))
             known[node] = kinds
-    return {node: {"bool", "number"} <= found for node, found in known.items()}
+    return known
 
 
 _TRUTHS = frozenset(["==", "<=", ">=", "<", ">", "and", "or", "not", "in"])

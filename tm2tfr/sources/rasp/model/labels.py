@@ -35,6 +35,7 @@ from tm2tfr.sources.rasp.naming import RaspNames
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.truth import RaspLabels, answered, refuse_loops
+from tm2tfr.sources.rasp.values import kinds_of
 from tm2tfr.sources.sequence.naming import ended, unique
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -46,6 +47,7 @@ _GIVEN = {
     "i": HeldVariable(column="position"),
     "i^2": HeldVariable(column="position", function="square"),
 }
+_TEXT = frozenset({"text"})
 _Computed = SopNumbers | Callable[[RaspColumns], NumberGrid]
 """The s-ops whose values together are the texts of a variable, or the function that computes its numbers."""
 
@@ -73,8 +75,10 @@ class RaspVariables:
     @cached_property
     def scheme(self) -> Scheme:
         """The scheme of the labels."""
+        kinds = kinds_of(node for node in self.right.many.nodes if isinstance(node, SOp))
+        texts = {name for sop, name in self._names.items() if kinds.get(sop, _TEXT) - {"bool"} != {"number"}}
         of_sops = [
-            LabelVariable(name=name, kind="text", meaning=f"the value of the s-op {name}")
+            LabelVariable(name=name, kind="text", meaning=f"the value of the s-op {name}", numeric=name not in texts)
             for name in dict.fromkeys(self._names.values())
         ]
         return Scheme(
