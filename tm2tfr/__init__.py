@@ -3,10 +3,13 @@
 The names are listed in `__init__.pyi` and loaded when they are first used, so that ``import tm2tfr`` costs nothing.
 """
 
+import gc
+
 from tm2tfr.base import interrupts
 
 if interrupts.starts_command():
     interrupts.prepare()
+    gc.set_threshold(100_000, 10, 10)  # what modules define stays: it need not be looked through after every 700 objects
 
 import lazy_loader
 

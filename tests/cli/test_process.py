@@ -189,6 +189,16 @@ def test_what_python_makes_of_ctrl_c(body: str, code: int, tmp_path: Path) -> No
     assert (done.returncode, done.stdout, done.stderr.strip()) == (code, "", "interrupted" if code else "")
 
 
+FREED = "global freed\nclass Freed:\n    def __del__(self, write=os.write): write(1, b'freed')\nfreed = Freed()"
+
+
+@pytest.mark.slow
+def test_a_command_ends_without_freeing_what_it_has_unless_others_are_called_after_it(tmp_path: Path) -> None:
+    assert commanded(FREED, tmp_path).stdout == ""
+    (tmp_path / "sitecustomize.py").write_text("import atexit; atexit.register(print, 'the last')", encoding="utf-8")
+    assert commanded(FREED, tmp_path).stdout == "the last\nfreed"
+
+
 def on_a_terminal(*arguments: str, cwd: Path, **env: str) -> str:
     """What a command prints on a terminal."""
     ours, theirs = pty.openpty()

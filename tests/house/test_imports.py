@@ -60,6 +60,7 @@ ROOMS = {
     "exported": "exported",
     "columns": "columns",
     "truth": "truth",
+    "specification": "truth",
     "blocks": "truth",
     "_blocks_kernel": "truth",
     "model": "truth",

@@ -27,7 +27,8 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import TuringSpecification, TuringTruth
+from tm2tfr.sources.turing.specification import TuringSpecification
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.base.errors import counted, listing
@@ -100,8 +100,7 @@ def written(subject: Subject, run: RunOptions) -> Iterator[str]:
             yield warning
 
 
-@dataclass(frozen=True)
-class Traced:
+class Traced(NamedTuple):
     """A run.
 
     Args:

@@ -39,6 +39,14 @@ CIRCUIT_VARIANTS: tuple[CircuitVariant, ...] = get_args(CircuitVariant)
 one-hot positions, softmax and layer norms, Appendix A with its repairs. ``paper-hard``: the same head, average-hard and
 without norms."""
 
+AdderOrder = Literal["paper-1", "paper-2"]
+ADDER_ORDERS: tuple[AdderOrder, ...] = get_args(AdderOrder)
+"""The order of the gates of an adder, the two representations of Section 4: one place after the other, or all intermediates
+before the sum."""
+GateKinds = Literal["any", "two", "paper", "nor"]
+GATE_KINDS: tuple[GateKinds, ...] = get_args(GateKinds)
+"""The gates of random circuits: any table over one to three operands; any over two; NOR, AND, XOR over two; NOR alone."""
+
 Basis = Literal["nor", "paper"]
 BASES: tuple[Basis, ...] = get_args(Basis)
 """What a circuit's gates can be rewritten in: NOR alone, as the theorem is about; NOR, AND and XOR of two operands, which

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from tm2tfr.base.errors import NotFoundError, ReadError, a_or_an, did_you_mean
 from tm2tfr.base.text.source import MACHINE_BYTES, MAX_BYTES
 
 
-@dataclass(frozen=True)
-class ResourceKind:
+class ResourceKind(NamedTuple):
     """A kind of shipped file.
 
     Args:
@@ -42,12 +39,12 @@ AUTOMATA = ResourceKind("automata", "automaton", (".jff", ".yaml", ".yml", ".reg
 
 
 @cache
-def files_of(kind: ResourceKind) -> Mapping[str, Traversable]:
+def files_of(kind: ResourceKind) -> Mapping[str, Path]:
     """Return the shipped files of a kind by name, sorted."""
-    package = files("tm2tfr")
-    folder: Traversable = package / f"_{kind.folder}"
+    package = Path(__file__).parent.parent  # not importlib.resources, whose imports take longer than what is done with it
+    folder = package / f"_{kind.folder}"
     if not folder.is_dir():
-        folder = Path(str(package)).parent / kind.folder
+        folder = package.parent / kind.folder
     ending = kind.endings[0]
     found = (f for f in folder.iterdir() if f.name.endswith(ending)) if folder.is_dir() else ()
     return dict(sorted((f.name.removesuffix(ending), f) for f in found))

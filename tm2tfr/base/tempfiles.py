@@ -10,12 +10,9 @@ process puts it back if nothing has taken its place.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import secrets
 import shutil
-import socket
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -127,6 +124,8 @@ def _put_back(holder: Path) -> None:
 
 
 def _name(suffix: str) -> str:
+    import secrets  # noqa: PLC0415  (most processes write nothing)
+
     host = _host()
     owner = "" if host is None else f"{host}-{os.getpid()}-"
     return f".tm2tfr-{owner}{secrets.token_hex(8)}.{suffix}"
@@ -162,6 +161,9 @@ def _host() -> str | None:
     Neither its name nor its namespace of processes tells a host from others: `localhost` is a name, and outside of
     containers every kernel gives the namespace the same number. It is None if nothing else is known of the host.
     """
+    import hashlib  # noqa: PLC0415
+    import socket  # noqa: PLC0415
+
     for path in IDENTITIES:
         with suppress(OSError, UnicodeDecodeError):
             if _IDENTITY.fullmatch(identity := path.read_text(encoding="utf-8").strip()):

@@ -90,7 +90,7 @@ def _declared(known: Sequence[Declaration]) -> Any:
 def _group(name: str, options: Mapping[str, object]) -> Any:
     """Return a group of options, each of which is None if it is not given."""
     hints = [(option, hint, field(default=None)) for option, hint in options.items()]
-    return make_dataclass(name, hints, namespace={"__module__": __name__}, frozen=True, kw_only=True)
+    return make_dataclass(name, hints, namespace={"__module__": __name__}, frozen=True, kw_only=True, eq=False, repr=False)
 
 
 COMPILED = {

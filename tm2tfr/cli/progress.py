@@ -53,8 +53,8 @@ def updating(text: str, after: Callable[[], str], *, patience: float = 0.0, **kw
     """
     bar = line(text) if sys.stderr.isatty() else None
     task = None if bar is None else bar.add_task("", total=None, **kwargs)
-    clock = threading.Timer(patience, lambda: None if bar is None else bar.start())
-    if patience:
+    clock = threading.Timer(patience, bar.start) if bar is not None and patience else None
+    if clock is not None:
         clock.start()
     elif bar is not None:
         bar.start()
@@ -68,7 +68,7 @@ def updating(text: str, after: Callable[[], str], *, patience: float = 0.0, **kw
     except KeyboardInterrupt:
         raise Interrupted(after()) from None
     finally:
-        if patience:
+        if clock is not None:
             clock.cancel()
             clock.join()
         if bar is not None:

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 def names_machine(argument: str) -> bool:
     """Return whether an argument is the name of a shipped machine, ``kind:name``, bbchallenge text, or a possible path."""
     from tm2tfr.sources import names
-    from tm2tfr.sources.turing.formats.bbchallenge import is_argument
-    from tm2tfr.sources.turing.library import shipped
 
-    known = argument in shipped() or names.split(argument) is not None or names.is_circuit(argument)
-    if is_argument(argument) or known or Path(argument).suffix != "":
+    if argument in names.of_kind(names.MACHINE) or names.split(argument) is not None or names.is_circuit(argument):
+        return True
+    from tm2tfr.sources.turing.formats.bbchallenge import is_argument
+
+    if is_argument(argument) or Path(argument).suffix != "":
         return True
     try:
         return Path(argument).exists()
@@ -122,16 +123,11 @@ def _written(asked: Asked, *, seeded: bool) -> LoadedProgram | str:
     from tm2tfr.sources import names, registry
 
     parameters = dict(asked.parameters)
-    if seeded and "seed" not in names.parameters_of(asked.argument):
-        parameters.pop("seed", None)
+    if seeded and "seed" in parameters and "seed" not in names.parameters_of(asked.argument):
+        parameters.pop("seed")
     text = asked.expression or asked.truth_table or asked.formula
-    circuit = bool(text or names.parameters_of(asked.argument)) or names.is_circuit(asked.argument)
-    if not circuit and names_machine(asked.argument) and "seed" in parameters and "universal" not in asked.options:
-        what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
-        raise UsageError(f"{what}: omit it, or add {f'{asked.draws} or ' if asked.draws else ''}--universal")
-    if asked.draws and "seed" in parameters and "seed" not in names.parameters_of(asked.argument):
-        what = f"{asked}: --seed is that of {asked.draws}, which is not given"
-        raise UsageError(f"{what}: add {asked.draws}, or omit --seed")
+    if "seed" in parameters:
+        _check_seed(asked, text)
     if parameters and text:
         raise UsageError(f"tm2tfr: --{next(iter(parameters))} is of a shipped circuit, not of {asked.given}: omit it")
     if asked.expression is not None:
@@ -141,6 +137,20 @@ def _written(asked: Asked, *, seeded: bool) -> LoadedProgram | str:
     if asked.formula is not None:
         return registry.of_formula(asked.formula)
     return registry.built(asked.argument, parameters) if parameters else asked.argument
+
+
+def _check_seed(asked: Asked, text: str | None) -> None:
+    """Raise UsageError for a seed of which nothing is drawn; `text` is that of a circuit or a formula, if one is given."""
+    from tm2tfr.sources import names
+
+    known = names.parameters_of(asked.argument)
+    circuit = bool(text or known) or names.is_circuit(asked.argument)
+    if not circuit and names_machine(asked.argument) and "universal" not in asked.options:
+        what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
+        raise UsageError(f"{what}: omit it, or add {f'{asked.draws} or ' if asked.draws else ''}--universal")
+    if asked.draws and "seed" not in known:
+        what = f"{asked}: --seed is that of {asked.draws}, which is not given"
+        raise UsageError(f"{what}: add {asked.draws}, or omit --seed")
 
 
 def bytes_in(subject: Subject | MachineList, contents: Path | None, word: str | None = None) -> str | None:

@@ -366,12 +366,10 @@ def fields_of(kind: type[Any]) -> dict[str, Declaration]:
 def _kind(of_type: object) -> tuple[Any, None, tuple[str, ...]]:
     """Return the kind of a type, no default, and its words."""
     parts = [part for part in get_args(of_type) if part is not type(None)] or [of_type]
-    if isinstance(parts[0], str):
-        return "words", None, tuple(parts)
-    if get_args(parts[0]) and isinstance(get_args(parts[0])[0], str):
-        return "words", None, get_args(parts[0])
-    kinds = {bool: "flag", int: "count", float: "number", str: "text"}
-    return kinds.get(parts[0], "any"), None, ()
+    words = parts if isinstance(parts[0], str) else get_args(parts[0])
+    if words and isinstance(words[0], str):
+        return "words", None, tuple(words)
+    return {bool: "flag", int: "count", float: "number", str: "text"}.get(parts[0], "any"), None, ()
 
 
 def everything() -> dict[str, tuple[Declaration, ...]]:

@@ -6,20 +6,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from tm2tfr.base.errors import CompileError, ShapeError, a_or_an
 from tm2tfr.base.text.shown import probability
-from tm2tfr.base.text.words import InputSpace
-from tm2tfr.certificates.kit import Proof, Questions
-from tm2tfr.contract.blocks import BlockReference, ManyLabels
-from tm2tfr.contract.model import SourceModel
-from tm2tfr.contract.modelled import DescribedModel, ModelLabels, ModelRuns, described
-from tm2tfr.contract.options import OptionValues
-from tm2tfr.contract.shown import AttentionOf, Examined, Page
-from tm2tfr.contract.specification import Specification
-from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.base.text.words import InputSpace
+    from tm2tfr.certificates.kit import Proof, Questions
+    from tm2tfr.contract.blocks import BlockReference, ManyLabels
+    from tm2tfr.contract.model import SourceModel
+    from tm2tfr.contract.modelled import DescribedModel
+    from tm2tfr.contract.options import OptionValues
+    from tm2tfr.contract.shown import AttentionOf, Examined, Page
+    from tm2tfr.contract.specification import Specification
+    from tm2tfr.transformer.residual import Residual, Subspace
+    from tm2tfr.transformer.weights import Decoder
 
 BOTTOM = "⊥"
 """A cell that contains nothing."""
@@ -161,8 +163,7 @@ class RunResult(Protocol):
     def own(self) -> OptionValues: ...  # what else there is to say of it, as plain data
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ending:
+class Ending(NamedTuple):
     """A decoder that stops at the wrong position, although every cell so far agrees.
 
     Args:
@@ -251,7 +252,7 @@ def later(module: str, function: str) -> Callable[..., Any]:
     return call
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Source(Generic[_Program]):
     """One kind of source, as the rest of the package sees it: a record of functions, whose imports happen when called.
 
@@ -375,6 +376,8 @@ class Source(Generic[_Program]):
     def explained(self, program: _Program, decoder: Decoder) -> DescribedModel:
         """Return the variables and the patterns of heads of its model, for readers. Raises CompileError if it has none."""
         if self.model is not None:
+            from tm2tfr.contract.modelled import described  # noqa: PLC0415  (a run needs no model until it differs)
+
             return described(self.model(program, decoder), decoder)
         if self.described is None:
             raise CompileError(f"nothing is known of the model of {a_or_an(self.noun_of(program))}: explain another source")
@@ -384,12 +387,16 @@ class Source(Generic[_Program]):
         """Return what has the labels of its runs; None: nothing labels them."""
         if self.model is None:
             return None if self.labelling is None else self.labelling(program, decoder)
+        from tm2tfr.contract.modelled import ModelLabels  # noqa: PLC0415
+
         return ModelLabels(self.model(program, decoder), decoder)
 
     def causal_runs(self, program: _Program, decoder: Decoder) -> Callable[[str], Any] | None:
         """Return the function from an input to its run as equations, see `CausalModel`; None: there is none."""
         if self.model is None:
             return None if self.causal is None else lambda word: self.causal(program, word, decoder)  # type: ignore[misc]
+        from tm2tfr.contract.modelled import ModelRuns  # noqa: PLC0415
+
         model, end = self.model(program, decoder), () if decoder.bos is None else (decoder.bos,)
 
         def run(word: str) -> ModelRuns:

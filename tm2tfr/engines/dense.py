@@ -40,7 +40,7 @@ from tm2tfr.engines.dependence import Same
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.transformer.attention import attended, in_sight
 from tm2tfr.transformer.layers import MOST_PASSES, endless
-from tm2tfr.transformer.matrix import Dtype, Ints
+from tm2tfr.transformer.matrix import Dtype, Ints, occurring
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Layer, LayerLoop
 
@@ -354,7 +354,7 @@ class DenseDecoder:
         hidden = n * max((len(layer.feed_forward.units) for layer in decoder.layers if layer.feed_forward), default=0)
         heads = [head for layer in decoder.layers for head in layer.heads]
         carried = n * max((2 * head.query.shape[0] + 2 * head.value.shape[0] for head in heads), default=0)
-        written = n * sum(len(np.unique(head.output.rows)) for head in heads)
+        written = n * sum(len(occurring(head.output.shape[0], head.output.rows)) for head in heads)
         scores = n * n if heads else 0
         item = self.dtype.itemsize
         most = self._memory // max(1, item * (4 * stream + hidden + carried + written + 4 * scores))

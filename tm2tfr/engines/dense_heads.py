@@ -16,7 +16,7 @@ from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.dense_parts import Bools, DenseStream, LinearMap, Refusals, Where
 from tm2tfr.engines.overflow import too_large
 from tm2tfr.transformer.attention import attended, softmax
-from tm2tfr.transformer.matrix import Dtype, Ints
+from tm2tfr.transformer.matrix import Dtype, Ints, occurring
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Head, Mask
 
@@ -91,7 +91,7 @@ class AttentionHead:
         # A component that is 0 in every query or in every key adds 0 to every score, and so is left out.
         both = head.components
         self._query, self._key = (LinearMap(m.selected(both), dtype) for m in (head.query, head.key))
-        carried = np.intersect1d(head.value.rows, head.output.columns)  # other values are 0, or not written
+        carried = occurring(head.value.shape[0], head.value.rows, head.output.columns)  # others are 0, or not written
         self._value = LinearMap(head.value.selected(carried), dtype)
         self._output = LinearMap(head.output.transposed.selected(carried).transposed, dtype)
         self._sizes, self.rows = (len(both), len(carried)), self._output.rows

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.overflow import first_infinite, too_large
-from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints, Matrix
+from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints, Matrix, occurring
 from tm2tfr.transformer.weights import FeedForward, Norm
 
 DenseStream = AnyArray
@@ -171,7 +171,7 @@ class ColumnsOf:
     @cached_property
     def _by_row(self) -> list[tuple[int, DenseStream]]:
         """Each row that is not 0 as a dense array: (columns,)."""
-        rows = np.unique(self._rows)
+        rows = occurring(self._matrix.shape[0], self._rows)
         dense = self._matrix.selected(rows).dense(self._values.dtype)
         return list(zip(rows.tolist(), dense, strict=True))
 
@@ -240,7 +240,7 @@ class FeedForwardPart:
 
     def __init__(self, layer: FeedForward, where: Where, dtype: Dtype, *, careful: bool) -> None:
         self._where, self._units, self._careful = where, layer.units, careful
-        self._writes = np.unique(layer.output.columns)
+        self._writes = occurring(layer.output.shape[1], layer.output.columns)
         self._input, self._output = LinearMap(layer.input, dtype), LinearMap(layer.output, dtype)
         self._hidden, bias = layer.input_bias.dense(dtype)[:, 0], layer.output_bias
         self._biased, self._bias = bias.rows, bias.values.astype(dtype)

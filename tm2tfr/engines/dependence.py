@@ -6,14 +6,13 @@ function of the position; or depends on more. It only ever errs towards "more".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Matrix, occurring
 from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 
 # ── parts of weights as keys of what was computed from them, by identity: comparing matrices takes as long as reading them
@@ -50,8 +49,7 @@ Classes = NDArray[np.int8]
 CONSTANT_FEATURE = "1"
 
 
-@dataclass(frozen=True)
-class LayerSources:
+class LayerSources(NamedTuple):
     """The sources of the directions around one layer.
 
     Args:
@@ -65,8 +63,7 @@ class LayerSources:
     by_token: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(NamedTuple):
     """The sources of all directions.
 
     Args:
@@ -128,13 +125,13 @@ def _read(
     now = np.zeros(width, dtype=np.int8)
     now[place.rows[constant]] = CONSTANT
     now[place.rows[~constant]] = POSITION
-    embedded = np.unique(tokens.rows)
+    embedded = occurring(width, tokens.rows)
     now[embedded] = np.where(now[embedded] == POSITION, MORE, TOKEN)
     features, weights = np.full(width, -1), np.zeros(width)
     features[place.rows], weights[place.rows] = place.columns, place.values
     several = np.bincount(place.rows, minlength=width) > 1
     if table is not None:
-        tabled = np.unique(table.rows)
+        tabled = occurring(width, table.rows)
         now[tabled] = np.where(np.isin(now[tabled], (TOKEN, MORE)), MORE, POSITION)
         several[tabled] = True  # a number of each position, and no multiple of a feature
     features[several] = -1

@@ -8,9 +8,9 @@ Everything else either goes into one of them or is unused. The exact engine has 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,8 +71,7 @@ def nearest(number: float | Fraction) -> float:
 
 
 # ── weights that cannot ─────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """What is known about the size of numbers, for any tokens, up to 2^31 positions.
 
     Args:

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.base.native.folder import folder, used
-from tm2tfr.contract.blocks import BlockReference, ManyLabels
-from tm2tfr.contract.source import Truth
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.fast import MISSING, OTHERWISE, available
-from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.rows import is_turing
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.positions import POSITION_FEATURES
-from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.contract.blocks import BlockReference, ManyLabels
+    from tm2tfr.contract.source import Truth
+    from tm2tfr.engines.decode import Engine
+    from tm2tfr.runs.plan import RunOptions
+    from tm2tfr.transformer.weights import Decoder
 
 DENSE_POSITIONS = 1_024
 """A run of at most this many positions is dense."""

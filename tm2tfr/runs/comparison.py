@@ -6,22 +6,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import tee
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import visible
-from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY, AnyRow, Column, Truth
 from tm2tfr.engines.decode import Engine, observable
-from tm2tfr.runs.cause import find_cause
 from tm2tfr.runs.predictions import Likelihood, Predictions
 from tm2tfr.runs.rows import as_computed, columns_of, is_turing, row_type, rows
 from tm2tfr.runs.sampling import Sampling
 from tm2tfr.runs.side_by_side import Pairs
-from tm2tfr.runs.told import Cause, ending_cause, unembedding_cause
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING, described
 from tm2tfr.transformer.provenance import name
 from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.contract.shown import PlainData
+    from tm2tfr.runs.told import Cause
 
 STOP = "stop"
 """What takes the place of a column where a decoder stops in the wrong place."""
@@ -148,7 +149,7 @@ class Trace:
 
     def _repr_html_(self) -> str:
         """Return the chapter's table with the result of the check, for notebooks."""
-        from tm2tfr.tables.sheet import summary  # noqa: PLC0415
+        from tm2tfr.tables.html import summary  # noqa: PLC0415
 
         return summary(self)
 
@@ -372,6 +373,9 @@ def difference(
     column, expected, found = next((cell for cell in cells[1:] if cell[1] != cell[2]), cells[-1])
     position, cause = int((want or row or (0,))[0]), None
     if want is not None and truth is not None:
+        from tm2tfr.runs.cause import find_cause  # noqa: PLC0415  (most runs agree)
+        from tm2tfr.runs.told import unembedding_cause  # noqa: PLC0415
+
         specification = truth.specification(len(truth.prompt) - 1 if decoder.labeller else position)
         if specification.covers(decoder.layout):
             cause = find_cause(decoder, specification, position, engine=observable(engine))
@@ -394,6 +398,8 @@ def ending_divergence(decoder: Decoder, truth: Truth, position: int, last: AnyRo
     ending = truth.ending(decoder)
     if ending is None:
         return None
+    from tm2tfr.runs.told import ending_cause  # noqa: PLC0415
+
     return Divergence(
         position=position,
         column=STOP,

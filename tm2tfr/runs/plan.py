@@ -240,8 +240,7 @@ class Plan(RunOptions):
         return not self.inputs and not self.every and self.all_up_to is None and self.random is None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that a check says.
 
     Args:

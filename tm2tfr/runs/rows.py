@@ -21,7 +21,6 @@ from tm2tfr.engines.decode import Engine, Step, generate, observable, observe
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.reading import SOFT, answered, combination, plain_number
 from tm2tfr.engines.sampling import Draw
-from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS, FOUND, RULE, TURING, Row
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -29,8 +28,6 @@ from tm2tfr.transformer.weights import Decoder
 
 # ── The columns of a decoder's table: its outputs, or a construction's if its stream has them, otherwise every subspace.
 FED_TOKEN = Column(name="x", kind="fed", meaning=FED, tex="$x^{(i)}$")
-KNOWN = (TURING, LOOKUP_COLUMNS, PAPER_COLUMNS)
-"""The tables of the constructions, each for the decoders whose streams hold what it shows."""
 
 
 def columns_of(decoder: Decoder) -> tuple[Column, ...]:
@@ -50,7 +47,12 @@ def is_turing(layout: Residual) -> bool:
 @lru_cache(maxsize=64)
 def _generating(layout: Residual) -> tuple[Column, ...]:
     """Return the columns of the table of a decoder with this stream, which generates."""
-    return next((columns for columns in KNOWN if readable(columns, layout)), None) or tuple(_columns(layout))
+    if readable(TURING, layout):
+        return TURING
+    from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS  # noqa: PLC0415  (machines need none)
+
+    known = (LOOKUP_COLUMNS, PAPER_COLUMNS)
+    return next((columns for columns in known if readable(columns, layout)), None) or tuple(_columns(layout))
 
 
 @lru_cache(maxsize=64)

@@ -54,6 +54,13 @@ def every() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for kind in KINDS for name in of_kind(kind)))
 
 
+def kind_of(given: object) -> str | None:
+    """Return the kind of the shipped thing that a name alone stands for; None for a file, and for what is not shipped."""
+    if not isinstance(given, str) or is_file(given):
+        return None
+    return next((kind for kind in KINDS if given in of_kind(kind)), None)
+
+
 def homonyms(name: str) -> tuple[str, ...]:
     """Return what a name stands for where that is several shipped things, as ``kind:name``, the one that is taken first.
 
@@ -112,10 +119,9 @@ def is_circuit(name: str) -> bool:
 
     A file and a shipped machine of the same name come first; with parameters, a circuit is meant, see `built`.
     """
-    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
-
-    found = generator_named(name)
-    return found is not None and (found.name != name or (name not in shipped() and not is_file(name)))
+    if name in shipped(MACHINES) or is_file(name):
+        return False
+    return generator_named(name) is not None
 
 
 def generator_named(name: str) -> Generator | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tm2tfr.base.choices import AUTOMATON, AUTOMATON_TEXTS, CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
 from tm2tfr.base.errors import (
@@ -72,8 +71,7 @@ def whose(option: str) -> str:
     return every[option]
 
 
-@dataclass(frozen=True)
-class LoadedProgram:
+class LoadedProgram(NamedTuple):
     """A program that was read from a text, what its author may not have meant, and the examples of a circuit's text."""
 
     program: Any
@@ -121,6 +119,9 @@ def loaded(given: str | Path, *, format: str | None = None, cut_registers: bool 
         UsageError: for `cut_registers` and anything but the text of a circuit.
     """
     name = str(given)
+    kind = None if format is not None or cut_registers else names.kind_of(given)
+    if kind is not None:
+        return _shipped(kind, name, given=name, format=None)
     automaton = _is_automaton(given, format)
     chosen = None if automaton else names.split(given)
     circuit = chosen is None and (_is_circuit_text(name, format) or (cut_registers and name == _STDIN))
@@ -137,8 +138,6 @@ def _found(given: str | Path, name: str, format: str | None, *, circuit: bool, c
     """Return the program of a name without its kind, a path or a text; circuit: whether it is a text of a circuit."""
     from tm2tfr.sources.turing.library import load_with_warnings  # noqa: PLC0415
 
-    if isinstance(given, str) and names.is_circuit(given) and format is None:
-        return built(given, {})
     if name == _STDIN and format in (None, *(text.name for text in AUTOMATON_TEXTS)) and not cut_registers:
         return _of_standard_input(format)
     if format is None and _is_rasp(given):
@@ -175,10 +174,7 @@ def _is_rasp(given: str | Path) -> bool:
 
 def _is_before(given: str | Path) -> bool:
     """Return whether a name is that of a shipped machine or circuit."""
-    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
-    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
-
-    return str(given) in shipped() or str(given) in GENERATORS
+    return str(given) in names.of_kind(names.MACHINE) or str(given) in names.of_kind(names.CIRCUIT)
 
 
 def _rasp(given: str | Path) -> LoadedProgram:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tm2tfr.base.choices import UNIQUE, WEIGHTINGS, Weighting
 from tm2tfr.base.errors import EngineError, ShapeError, counted, did_you_mean
 from tm2tfr.transformer.claims import Claim
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import Matrix, occurring
 from tm2tfr.transformer.positions import feature
 
 Mask = Literal["future", "past", "none"]
@@ -71,7 +71,7 @@ class Head:
     @property
     def components(self) -> NDArray[np.int64]:
         """The components that are in both the query and the key, in order: any other adds 0 to every score."""
-        return np.intersect1d(self.query.rows, self.key.rows)
+        return occurring(self.query.shape[0], self.query.rows, self.key.rows)
 
     @property
     def uniform(self) -> bool:

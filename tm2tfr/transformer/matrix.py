@@ -35,6 +35,14 @@ def rational(value: float) -> Rational:
 _every = np.logical_and.reduce
 
 
+def occurring(size: int, *numbers: Ints) -> Ints:
+    """Return the numbers from 0 to size - 1 that occur in every array, in order.
+
+    np.unique and np.intersect1d do the same, but import numpy.ma, which takes a tenth of the time of a short run.
+    """
+    return np.flatnonzero(np.all([np.bincount(each, minlength=size) for each in numbers], axis=0))
+
+
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """A real matrix by its non-zero entries, sorted by row and then column.

@@ -7,7 +7,6 @@ of a feed-forward layer, ``vocabulary`` tokens, ``features`` position features. 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -275,6 +274,8 @@ def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     Args:
         without: paths of matrices that are left out, such as ``position_table``.
     """
+    import hashlib  # noqa: PLC0415  (a run needs no digest, and OpenSSL takes 3 ms)
+
     total = hashlib.sha256(repr((decoder.vocabulary, decoder.layout.directions)).encode())
     if decoder.soft or decoder.unique:
         total.update(repr([[head.weighting for head in layer.heads] for layer in decoder.layers]).encode())

@@ -54,9 +54,10 @@ def test_there_is_nothing_to_say_about_a_shipped_machine(name: str) -> None:
 
 
 def test_an_installed_package_has_its_own_resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "base").mkdir()
     (tmp_path / "_machines").mkdir()
     (tmp_path / "_machines" / "mine.yaml").write_text(MACHINE, encoding="utf-8")
-    monkeypatch.setattr(resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(resources, "__file__", str(tmp_path / "base" / "resources.py"))
     resources.files_of.cache_clear()
     try:
         assert library.shipped() == ("mine",)

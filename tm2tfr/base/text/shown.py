@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _NARROW = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("⊥…⋮▸≠␣≤·")
 """Signs that take one column: those of ASCII, and a few of our own."""
@@ -94,8 +94,7 @@ def json_text(value: object, indent: int = 1) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
 
 
-@dataclass(frozen=True)
-class WrittenSource:
+class WrittenSource(NamedTuple):
     """A source in a format: its text, or its bytes, and what the reader should know about the translation."""
 
     text: str | bytes

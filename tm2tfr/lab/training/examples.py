@@ -18,10 +18,11 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.base.choices import ADDER_ORDERS, AdderOrder
 from tm2tfr.base.errors import TrainingError
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.training.record import REGIMES, Regime, one_of
-from tm2tfr.sources.circuit.arithmetic import ORDERS, Order, binary_adder
+from tm2tfr.sources.circuit.arithmetic import binary_adder
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.netlist import Circuit
 
@@ -227,7 +228,7 @@ TEST_SHARE = 4
 def adder_examples(
     *,
     bits: int = 8,
-    order: Order = "paper-2",
+    order: AdderOrder = "paper-2",
     regime: Regime = "strong",
     intermediates: Intermediates = "gates",
     examples: int = TRAINED,
@@ -247,7 +248,7 @@ def adder_examples(
     Raises:
         TrainingError: if there is no such task.
     """
-    one_of("order", order, ORDERS)
+    one_of("order", order, ADDER_ORDERS)
     one_of("regime", regime, REGIMES)
     one_of("intermediates", intermediates, INTERMEDIATES)
     numbers = ("bits", bits, MOST_BITS), ("examples", examples, 10**7), ("test examples", test_examples, 10**7)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
+from tm2tfr.base.choices import AdderOrder
 from tm2tfr.base.errors import Tm2tfrError, TrainingError, did_you_mean, first_line, listing, visible
 from tm2tfr.base.text.source import decoded
 from tm2tfr.contract.shown import PlainData
@@ -18,7 +19,6 @@ from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error
 from tm2tfr.lab.training.examples import TASK, Examples, Intermediates, TokenExample, adder_examples, examples_of
 from tm2tfr.lab.training.record import REGIMES, SPEC_FILE, Regime, TrainingRun, one_of
-from tm2tfr.sources.circuit.arithmetic import Order
 
 TRAIN, TEST = "train", "test"
 _SHOWN = REGIMES["medium"]
@@ -38,7 +38,7 @@ class TaskOptions(TypedDict, total=False):
     label: str | None
     program: str | None
     bits: int | None
-    order: Order | None
+    order: AdderOrder | None
     intermediates: Intermediates | None
     examples: int | None
     test_examples: int | None
@@ -54,7 +54,7 @@ class LearningTask:
     label: str | None = None
     program: str | None = None
     bits: int | None = None
-    order: Order | None = None
+    order: AdderOrder | None = None
     intermediates: Intermediates | None = None
     examples: int | None = None
     test_examples: int | None = None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tm2tfr.base import resources
-from tm2tfr.sources.automaton.formats import regex, registry
-from tm2tfr.sources.automaton.formats.draft import LoadedAutomaton
+from tm2tfr.sources.automaton.formats import registry
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.automaton.formats.draft import LoadedAutomaton
 
 REGEX = "regex:"
 """What stands before a regular expression that is given as text."""
@@ -55,6 +58,8 @@ def load(where: str | Path, format: str | None = None) -> LoadedAutomaton:
     """
     name, path = str(where), Path(where)
     if _is_regex(where):
+        from tm2tfr.sources.automaton.formats import regex  # noqa: PLC0415
+
         return regex.of_text(name.removeprefix(REGEX))
     bare = path.name.removesuffix(_ENDINGS[0]) if name == path.name else ""
     if format is None and bare in resources.files_of(resources.AUTOMATA) and not resources.is_file(path):

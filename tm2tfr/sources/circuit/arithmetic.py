@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import Literal, get_args
 
+from tm2tfr.base.choices import AdderOrder, GateKinds
 from tm2tfr.sources.circuit.building import TABLES, Builder, FreshNames, Signal, gate, split
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-
-Order = Literal["paper-1", "paper-2"]
-ORDERS: tuple[Order, ...] = get_args(Order)
-"""The two representations of Section 4: one place after the other, or all intermediates before the sum."""
 
 
 def half_adder() -> Circuit:
@@ -33,7 +29,7 @@ def full_adder() -> Circuit:
     )
 
 
-def binary_adder(*, bits: int, order: Order) -> Circuit:
+def binary_adder(*, bits: int, order: AdderOrder) -> Circuit:
     """Return the ripple-carry adder of the paper's Section 4, with its names: e is the sum, c the carry into each place.
 
     Args:
@@ -172,13 +168,10 @@ def c17() -> Circuit:
 
 
 # ── Random circuits, the same for the same seed.
-Kinds = Literal["any", "two", "paper", "nor"]
-KINDS: tuple[Kinds, ...] = get_args(Kinds)
-"""Any table over one to three operands; any over two; NOR, AND and XOR over two; NOR alone."""
 _PAPER = ("NOR", "AND", "XOR")
 
 
-def random_circuit(*, inputs: int, gates: int, seed: int, kinds: Kinds) -> Circuit:
+def random_circuit(*, inputs: int, gates: int, seed: int, kinds: GateKinds) -> Circuit:
     """Return gates that each read random nets before them; those that no gate reads are the outputs."""
     chance = random.Random(seed)
     nets = [f"x{k}" for k in range(inputs)]
@@ -195,7 +188,7 @@ def random_circuit(*, inputs: int, gates: int, seed: int, kinds: Kinds) -> Circu
     return Circuit(name="random", inputs=tuple(nets[:inputs]), gates=tuple(made), outputs=outputs)
 
 
-def _table(chance: random.Random, kinds: Kinds, operands: int) -> str:
+def _table(chance: random.Random, kinds: GateKinds, operands: int) -> str:
     match kinds:
         case "nor":
             return TABLES["NOR", 2]

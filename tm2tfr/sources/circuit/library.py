@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
+from tm2tfr.base.choices import ADDER_ORDERS, GATE_KINDS
 from tm2tfr.base.errors import NotFoundError, UsageError, did_you_mean
-from tm2tfr.sources.circuit import arithmetic, sha256
-from tm2tfr.sources.circuit.netlist import Circuit
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.circuit.netlist import Circuit
 
 _FIPS = "FIPS 180-4, Section 6.2"
 _MOST_DIGITS = 12
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
+class Parameter(NamedTuple):
     """What a generator is told: a whole number within bounds, or one of some words.
 
     Args:
@@ -50,22 +53,27 @@ class Parameter:
         return int(text)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Generator:
+class Generator(NamedTuple):
     """A shipped circuit: a function that builds it, and what that can be told.
 
     Args:
         name: of the circuit.
-        build: takes the parameters by keyword.
+        function: its module in this package and its name; the module is imported when the circuit is built.
         description: one line for people.
         source: where it comes from.
     """
 
     name: str
-    build: Callable[..., Circuit]
+    function: str
     description: str
     source: str = ""
     parameters: tuple[Parameter, ...] = ()
+
+    def build(self, **values: int | str) -> Circuit:
+        """Return the circuit with these parameters."""
+        module, _, function = self.function.partition(":")
+        found: Circuit = getattr(import_module(f"{__package__}.{module}"), function)(**values)
+        return found
 
 
 def _bits(default: int, least: int, most: int, help: str = "bits of each number") -> Parameter:
@@ -75,11 +83,11 @@ def _bits(default: int, least: int, most: int, help: str = "bits of each number"
 GENERATORS: Mapping[str, Generator] = {
     generator.name: generator
     for generator in (
-        Generator(name="half-adder", build=arithmetic.half_adder, description="the sum and the carry of two bits"),
-        Generator(name="full-adder", build=arithmetic.full_adder, description="the sum and the carry of three bits"),
+        Generator(name="half-adder", function="arithmetic:half_adder", description="the sum and the carry of two bits"),
+        Generator(name="full-adder", function="arithmetic:full_adder", description="the sum and the carry of three bits"),
         Generator(
             name="binary-adder",
-            build=arithmetic.binary_adder,
+            function="arithmetic:binary_adder",
             description="the sum of two numbers, with the carry rippling through",
             source="Guiding Transformers to Process in Steps, Section 4, representations 1 and 2",
             parameters=(
@@ -88,62 +96,62 @@ GENERATORS: Mapping[str, Generator] = {
                     name="order",
                     help="the order of the gates: the paper's representation 1 or 2",
                     default="paper-2",
-                    choices=arithmetic.ORDERS,
+                    choices=ADDER_ORDERS,
                 ),
             ),
         ),
         Generator(
             name="multiplier",
-            build=arithmetic.multiplier,
+            function="arithmetic:multiplier",
             description="the product of two numbers, by rows of full adders",
             parameters=(_bits(4, 2, 128),),
         ),
         Generator(
             name="comparator",
-            build=arithmetic.comparator,
+            function="arithmetic:comparator",
             description="whether a number is less than, equal to or greater than another",
             parameters=(_bits(4, 1, 4096),),
         ),
         Generator(
             name="multiplexer",
-            build=arithmetic.multiplexer,
+            function="arithmetic:multiplexer",
             description="one of 2^k bits, selected by a number of k bits",
             parameters=(Parameter(name="select", help="bits of the number that selects", default=2, least=1, most=12),),
         ),
         Generator(
             name="parity",
-            build=arithmetic.parity,
+            function="arithmetic:parity",
             description="whether the number of ones is odd",
             parameters=(_bits(8, 2, 65536, "number of inputs"),),
         ),
         Generator(
             name="majority",
-            build=arithmetic.majority,
+            function="arithmetic:majority",
             description="whether more than half of the bits are ones",
             parameters=(_bits(5, 2, 16384, "number of inputs"),),
         ),
         Generator(
             name="c17",
-            build=arithmetic.c17,
+            function="arithmetic:c17",
             description="the smallest of the ISCAS-85 benchmarks: six NAND gates",
             source="F. Brglez, H. Fujiwara: A neutral netlist of 10 combinational benchmark circuits, ISCAS 1985",
         ),
         Generator(
             name="sha256-round",
-            build=sha256.sha256_round,
+            function="sha256:sha256_round",
             description="one round of SHA-256, with its constant folded in",
             source=f"{_FIPS}.2, step 3",
             parameters=(Parameter(name="number", help="which of the 64 rounds, from 0", default=0, least=0, most=63),),
         ),
         Generator(
             name="sha256",
-            build=sha256.sha256,
+            function="sha256:sha256",
             description="SHA-256 of one block: 512 bits of a padded message give the 256 bits of its digest",
             source=f"{_FIPS}.2",
         ),
         Generator(
             name="random",
-            build=arithmetic.random_circuit,
+            function="arithmetic:random_circuit",
             description="random gates that read random nets before them",
             parameters=(
                 Parameter(name="inputs", help="number of inputs", default=8, least=1, most=100_000),
@@ -153,7 +161,7 @@ GENERATORS: Mapping[str, Generator] = {
                     name="kinds",
                     help="any: one to three operands; two: any table over two; paper: NOR, AND, XOR; nor",
                     default="any",
-                    choices=arithmetic.KINDS,
+                    choices=GATE_KINDS,
                 ),
             ),
         ),

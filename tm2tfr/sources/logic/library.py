@@ -11,10 +11,9 @@ from tm2tfr.base.errors import InputError, did_you_mean, visible
 from tm2tfr.base.text.shown import quoted
 from tm2tfr.base.text.source import SourceText
 from tm2tfr.base.text.words import listed, read_word, written
-from tm2tfr.sources.logic.program import LogicProgram
 
 if TYPE_CHECKING:
-    from tm2tfr.sources.logic.program import Language
+    from tm2tfr.sources.logic.program import Language, LogicProgram
     from tm2tfr.sources.logic.read import LoadedLogic
 
 

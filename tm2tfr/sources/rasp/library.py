@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from tm2tfr.base import resources
 from tm2tfr.base.errors import InputError, did_you_mean, visible
 from tm2tfr.base.text.words import listed, read_word, written
-from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 
 if TYPE_CHECKING:
+    from tm2tfr.sources.rasp.program import Program, Word
     from tm2tfr.sources.rasp.read import LoadedRasp
 
 
@@ -67,6 +67,8 @@ def word_of(program: Program, text: str) -> Word:
     Raises:
         InputError: if it is empty, or has a token that is not in the alphabet.
     """
+    from tm2tfr.sources.rasp.program import shown_atom  # noqa: PLC0415  (the programs of other languages do not need it)
+
     if not text:
         raise InputError(f"{visible(program.name)}: the input is empty: give at least one token, {_for_example(program)}")
     by_text = {shown_atom(token): token for token in program.alphabet}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract.model import LabelColumn
 from tm2tfr.contract.source import ANSWER, POSITION, Column
 from tm2tfr.sources.turing.tokens import VERDICTS
-from tm2tfr.transformer.matrix import AnyArray, Ints, Ints32
+
+if TYPE_CHECKING:
+    from tm2tfr.transformer.matrix import AnyArray, Ints, Ints32
 
 Number = int | float | Fraction
 
@@ -176,36 +177,5 @@ CHAPTER_VECTORS: Mapping[str, tuple[tuple[int, str], tuple[str, ...]]] = {
 }
 """The chapter's vector -> ((layer from 0, part) after which it is there, what it consists of), Eqs. 8.4-8.19."""
 
-# ── the columns of label data, and what variables are called
-_TABLE = {column.name: column.meaning for column in TURING}
-_LABELS = (
-    LabelColumn(name="q", meaning=_TABLE["q"], kind="label"),
-    LabelColumn(name="b", meaning=_TABLE["b"], kind="label"),
-    LabelColumn(name="m", meaning=_TABLE["m"]),
-    LabelColumn(name="h", meaning=_TABLE["h"]),
-    LabelColumn(name="a", meaning=_TABLE["a"], kind="label"),
-    LabelColumn(name="h_before", meaning="the head's cell one position earlier, where b was written; 0 at position 0"),
-    LabelColumn(
-        name="given(h+)",
-        meaning="the input symbol of cell max(0, h); none where the input has none",
-        kind="label",
-        optional=True,
-    ),
-    LabelColumn(
-        name="given(h)",
-        meaning="the input symbol of the head's cell; none where the input has none",
-        kind="label",
-        optional=True,
-    ),
-    LabelColumn(name="j*", meaning="the position of the latest write to the head's cell; if there is none, to the nearest"),
-    LabelColumn(name="h_before(j*)", meaning="h_before at j*: the cell that was written there"),
-    LabelColumn(name="b(j*)", meaning="b at j*: the symbol that was written there", kind="label", labels_of="e_b"),
-    LabelColumn(name="found", meaning="whether that cell is the head's: 1 or 0"),
-)
-LABELS: Mapping[str, LabelColumn] = {column.name: column for column in _LABELS}
-"""The label columns by name, in the order in which they are published."""
-ALIASES = {"x": "e_x", "q": "e_q", "b": "e_b", "a": "e_a", "y": "e_y", "state": "e_q", "symbol": "e_a", "written": "e_b"}
-ALIASES |= {"move": "m", "head": "h/(i+1)"}
-"""The columns of the table, and words for them: what else the variables are called."""
 OUTCOMES = ("accept", "reject", "halt", "limit")
 """What runs are counted by."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tm2tfr.base import resources
 from tm2tfr.base.errors import ReadError, SpecWarning
 from tm2tfr.base.files import is_safetensors
 from tm2tfr.base.text.source import MACHINE_BYTES, decoded
-from tm2tfr.sources.turing.formats import bbchallenge, registry
-from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
-from tm2tfr.sources.turing.formats.draft import Loaded
-from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.formats import registry
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
+    from tm2tfr.sources.turing.formats.draft import Loaded
+    from tm2tfr.sources.turing.spec import Machine
 
 STDIN = "-"
 
@@ -62,6 +65,8 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
         return registry.read(shipped_text(where), file=f"{where}.yaml", format=format or "yaml")
     if where == STDIN:
         return registry.read(_standard_input(), file="<stdin>", format=format)
+    from tm2tfr.sources.turing.formats import bbchallenge  # noqa: PLC0415  (a shipped machine needs its own format alone)
+
     name = str(where)
     text = format in (None, "bbchallenge") and isinstance(where, str) and bbchallenge.is_argument(name)
     if text and not Path(name).exists():
@@ -76,6 +81,8 @@ def load_list(where: str | Path) -> tuple[ListedMachine, ...] | None:
         ReadError: if the file cannot be read.
         SpecError: with every error of the list.
     """
+    from tm2tfr.sources.turing.formats import bbchallenge  # noqa: PLC0415
+
     name = str(where)
     if name == STDIN or not resources.is_file(name) or is_safetensors(_beginning(name), Path(name).stat().st_size):
         return None

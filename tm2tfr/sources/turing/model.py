@@ -25,8 +25,8 @@ from tm2tfr.contract.model import (
     VariableValues,
     place_table,
 )
-from tm2tfr.sources.turing.columns import ALIASES, LABELS, OUTCOMES
-from tm2tfr.sources.turing.patterns import given, most_votes, patterns, votes
+from tm2tfr.sources.turing.columns import OUTCOMES
+from tm2tfr.sources.turing.patterns import ALIASES, LABELS, given, most_votes, patterns, votes
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import parsed
 

@@ -16,8 +16,9 @@ from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import Packer, Page, PlainData, Show
 from tm2tfr.sources.turing.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.specification import EXERCISE
 from tm2tfr.sources.turing.tokens import VERDICTS
-from tm2tfr.sources.turing.truth import EXERCISE, TuringTruth
+from tm2tfr.sources.turing.truth import TuringTruth
 
 
 def page(machine: Machine) -> Page:

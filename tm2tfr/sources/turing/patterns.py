@@ -1,6 +1,7 @@
 """Where the heads of the chapter's construction look, and what step 4 answers: what all its models share.
 
-Heads look at all positions, at cells, and at the latest write (Eqs. 8.6-8.16).
+Heads look at all positions, at cells, and at the latest write (Eqs. 8.6-8.16). What variables are called, and in which
+columns of label data they are published, is the same as well.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.contract.model import (
     Equation,
+    LabelColumn,
     ModelColumns,
     NamedValues,
     Pattern,
@@ -22,11 +24,46 @@ from tm2tfr.contract.model import (
     votes_of,
 )
 from tm2tfr.contract.specification import VariableValue
-from tm2tfr.sources.turing.columns import ALIASES, LABELS
+from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple
 
 LabelCodes = NDArray[np.int32]
+
+# ── the columns of label data, and what variables are called
+_TABLE = {column.name: column.meaning for column in TURING}
+_LABELS = (
+    LabelColumn(name="q", meaning=_TABLE["q"], kind="label"),
+    LabelColumn(name="b", meaning=_TABLE["b"], kind="label"),
+    LabelColumn(name="m", meaning=_TABLE["m"]),
+    LabelColumn(name="h", meaning=_TABLE["h"]),
+    LabelColumn(name="a", meaning=_TABLE["a"], kind="label"),
+    LabelColumn(name="h_before", meaning="the head's cell one position earlier, where b was written; 0 at position 0"),
+    LabelColumn(
+        name="given(h+)",
+        meaning="the input symbol of cell max(0, h); none where the input has none",
+        kind="label",
+        optional=True,
+    ),
+    LabelColumn(
+        name="given(h)",
+        meaning="the input symbol of the head's cell; none where the input has none",
+        kind="label",
+        optional=True,
+    ),
+    LabelColumn(name="j*", meaning="the position of the latest write to the head's cell; if there is none, to the nearest"),
+    LabelColumn(name="h_before(j*)", meaning="h_before at j*: the cell that was written there"),
+    LabelColumn(name="b(j*)", meaning="b at j*: the symbol that was written there", kind="label", labels_of="e_b"),
+    LabelColumn(name="found", meaning="whether that cell is the head's: 1 or 0"),
+)
+LABELS: Mapping[str, LabelColumn] = {column.name: column for column in _LABELS}
+"""The label columns by name, in the order in which they are published."""
+ALIASES = {"x": "e_x", "q": "e_q", "b": "e_b", "a": "e_a", "y": "e_y", "state": "e_q", "symbol": "e_a", "written": "e_b"}
+ALIASES |= {"move": "m", "head": "h/(i+1)"}
+"""The columns of the table, and words for them: what else the variables are called."""
+
+
+# ── where heads look
 
 
 def patterns() -> Iterator[Pattern]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.base.choices import TURING as NAME
 from tm2tfr.base.text.words import InputSpace
-from tm2tfr.contract.blocks import BlockReference
-from tm2tfr.contract.model import SourceModel
 from tm2tfr.contract.options import OptionValues, TuringOptions
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.provenance import option
-from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.contract.blocks import BlockReference
+    from tm2tfr.contract.model import SourceModel
+    from tm2tfr.transformer.weights import Decoder
 
 
 def _compile(machine: Machine, options: OptionValues) -> Decoder:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 BOS, ACC, REJ, HALT = "BOS", "ACC", "REJ", "HALT"
 
+ARROW = "→"
+"""How the token of a rule's answer begins, in the prompt of a universal decoder."""
 VERDICTS = {"accept": ACC, "reject": REJ, "halt": HALT}
 """Outcome of a machine -> the token for it."""
 

@@ -6,7 +6,7 @@ from tm2tfr._version import __version__
 from tm2tfr.base.text.shown import escaped, json_text
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.sources.turing.universal.names import ARROW
+from tm2tfr.sources.turing.tokens import ARROW
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.common.reference import in_prompt
 from tm2tfr.targets.common.verdict import checking, heading, layers_named, table, typed

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.choices import AUTOMATON_TEXTS, TextFormat
 from tm2tfr.base.text.source import decoded
-from tm2tfr.sources.automaton.automaton import Automaton
-from tm2tfr.sources.automaton.formats.draft import LoadedAutomaton
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.automaton.automaton import Automaton
+    from tm2tfr.sources.automaton.formats.draft import LoadedAutomaton
 
 FORMATS: Mapping[str, TextFormat] = {text.name: text for text in AUTOMATON_TEXTS}
 """Name -> format."""

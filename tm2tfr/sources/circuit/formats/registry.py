@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path, PurePath
 from re import Pattern
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from tm2tfr.base.choices import CIRCUIT_TEXTS, TextFormat
 from tm2tfr.base.errors import ConversionError, NotFoundError, ReadError, did_you_mean
 from tm2tfr.base.text.source import SourceText, decoded
-from tm2tfr.sources.circuit.formats.draft import CircuitExample, LoadedCircuit
-from tm2tfr.sources.circuit.netlist import Circuit
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.circuit.formats.draft import CircuitExample, LoadedCircuit
+    from tm2tfr.sources.circuit.netlist import Circuit
 
 STDIN = "-"
 _SNIFFED = 1 << 16

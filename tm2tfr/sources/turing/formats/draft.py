@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from tm2tfr.base.errors import Diagnostic
 from tm2tfr.base.text.nodes import Node, Reading, Scalar
@@ -93,8 +93,7 @@ class Draft(Reading):
 
 
 # ── the value that every reader of a format returns ───────────────────────────────────────────────────
-@dataclass(frozen=True, kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """A machine, and warnings about what its author may not have meant."""
 
     machine: Machine

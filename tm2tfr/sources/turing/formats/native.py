@@ -215,15 +215,21 @@ def read(text: str | bytes, *, file: str, most: int = MACHINE_BYTES) -> Loaded:
     root = _unwrapped(_mapping(compose(source), draft), draft)
     read_document(root, draft)
     machine = draft.machine()
+    vars(machine)[_AS_READ] = True  # a machine that is changed is another object, without it
     advise(machine, draft)
     return Loaded(machine=machine, warnings=draft.log.conclude())
 
 
 def text_of(machine: Machine) -> str:
     """Return the text that `machine` was read from; a new one if there is none, or the machine has been changed since."""
-    if machine.yaml is None or _read_before(machine.yaml, machine.name) != machine:
+    if machine.yaml is None:
         return write(machine)
-    return machine.yaml
+    unchanged = _AS_READ in vars(machine) or _read_before(machine.yaml, machine.name) == machine
+    return machine.yaml if unchanged else write(machine)
+
+
+_AS_READ = "_as_read"
+"""The attribute of a machine that is what its text says: the text need not be read again to know that."""
 
 
 @lru_cache(maxsize=64)

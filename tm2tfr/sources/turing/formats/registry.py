@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import PurePath
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from tm2tfr.base.choices import MACHINE_TEXTS, READABLE, WRITABLE, TextFormat
 from tm2tfr.base.errors import ConversionError, Diagnostic, SpecError, did_you_mean
 from tm2tfr.base.text.source import MACHINE_BYTES, SourceText, decoded
-from tm2tfr.sources.turing.formats import bbchallenge, ft_turing, native
-from tm2tfr.sources.turing.formats.draft import Loaded
-from tm2tfr.sources.turing.formats.lossless import Written
-from tm2tfr.sources.turing.spec import Machine
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.turing.formats.draft import Loaded
+    from tm2tfr.sources.turing.formats.lossless import Written
+    from tm2tfr.sources.turing.spec import Machine
 
 
 class FormatModule(Protocol):
@@ -53,9 +54,13 @@ def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
     """
     chosen = _named(format, READABLE, "read from") if format else _guess(text, file)
     if chosen.module in ("native", "turingmachine_io"):
+        from tm2tfr.sources.turing.formats import native  # noqa: PLC0415
+
         return native.read(text, file=file)
     source: SourceText = decoded(text, file=file, most=MACHINE_BYTES)
     if chosen.module == "bbchallenge":
+        from tm2tfr.sources.turing.formats import bbchallenge  # noqa: PLC0415
+
         bbchallenge.refuse(source)
     return chosen.loaded().read(source)
 
@@ -68,6 +73,9 @@ def write(machine: Machine, format: str) -> Written:
     """
     chosen = _named(format, WRITABLE, "written as")
     if chosen is NATIVE:
+        from tm2tfr.sources.turing.formats import native  # noqa: PLC0415
+        from tm2tfr.sources.turing.formats.lossless import Written  # noqa: PLC0415
+
         return Written(native.write(machine))
     return chosen.loaded().write(machine)
 
@@ -103,6 +111,8 @@ def _guess(text: str | bytes, file: str) -> Format:
     Raises:
         SpecError: if no format is recognised.
     """
+    from tm2tfr.sources.turing.formats import bbchallenge, ft_turing  # noqa: PLC0415
+
     suggested = by_extension(file)
     start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
     start = start.removeprefix("\ufeff")

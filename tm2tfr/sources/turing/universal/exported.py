@@ -21,8 +21,7 @@ from tm2tfr.contract.source import ANSWER, Truth
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.page import TAG
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
-from tm2tfr.sources.turing.tokens import BOS
-from tm2tfr.sources.turing.universal.names import ARROW
+from tm2tfr.sources.turing.tokens import ARROW, BOS
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read, text
 from tm2tfr.sources.turing.universal.proof.prove import prove

@@ -31,9 +31,9 @@ from tm2tfr.contract.model import (
     votes_of,
 )
 from tm2tfr.contract.specification import VariableValue
-from tm2tfr.sources.turing.columns import ALIASES, LABELS, OUTCOMES
+from tm2tfr.sources.turing.columns import OUTCOMES
 from tm2tfr.sources.turing.model import Alphabets, chapter
-from tm2tfr.sources.turing.patterns import given, most_votes, patterns
+from tm2tfr.sources.turing.patterns import ALIASES, LABELS, given, most_votes, patterns
 from tm2tfr.sources.turing.tokens import BOS, HALT
 from tm2tfr.sources.turing.universal.names import MachineNames, RuleAnswer, value_token
 

@@ -11,11 +11,9 @@ from typing import Literal, NamedTuple
 
 from tm2tfr.base.errors import CompileError, counted, visible
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, VERDICTS, Triple
+from tm2tfr.sources.turing.tokens import ACC, ARROW, BOS, HALT, REJ, VERDICTS, Triple
 
 GivenVerdict = Literal["ACC", "REJ"]
-ARROW = "→"
-"""How the token of a rule's answer begins."""
 CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The canonical symbols, the blank first."""
 HALT_STATE = "halt"

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from tm2tfr.base.errors import did_you_mean
 from tm2tfr.base.text.source import MOST_DIAGNOSTICS, Log, SourceText, decoded
 from tm2tfr.sources.turing.spec import TAPES, TapeKind
-from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ
-from tm2tfr.sources.turing.universal.names import ARROW, Entry, MachineNames, RuleAnswer
+from tm2tfr.sources.turing.tokens import ACC, ARROW, BOS, HALT, REJ
+from tm2tfr.sources.turing.universal.names import Entry, MachineNames, RuleAnswer
 from tm2tfr.sources.turing.universal.program import Universal, meant
 
 _TOKEN = re.compile(

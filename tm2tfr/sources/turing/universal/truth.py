@@ -15,8 +15,9 @@ from tm2tfr.contract.specification import Specification
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, Row
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Outcome
+from tm2tfr.sources.turing.specification import TuringSpecification
 from tm2tfr.sources.turing.tokens import HALT, Triple
-from tm2tfr.sources.turing.truth import TuringSpecification, TuringTruth
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.sources.turing.universal.model import universal_model
 from tm2tfr.sources.turing.universal.program import VERDICT_STATES, Universal
 

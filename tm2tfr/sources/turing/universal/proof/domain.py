@@ -24,11 +24,10 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.proof import cases as steps
 from tm2tfr.sources.turing.proof.cases import HV, MV, NUMBERS, SIGNED, Case, Coordinates, LayerInputs, Manner, Question, V
-from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple
+from tm2tfr.sources.turing.tokens import ACC, ARROW, BOS, HALT, REJ, Triple
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.model import universal_model
 from tm2tfr.sources.turing.universal.names import (
-    ARROW,
     Entry,
     GivenVerdict,
     MachineNames,
