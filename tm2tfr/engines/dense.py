@@ -37,7 +37,9 @@ from tm2tfr.engines.dense_parts import (
     read,
 )
 from tm2tfr.engines.dependence import Same
+from tm2tfr.engines.distinct_plan import ColumnMaps, ColumnPlan
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
+from tm2tfr.engines.passed import PassedBatch
 from tm2tfr.transformer.attention import attended, in_sight
 from tm2tfr.transformer.layers import MOST_PASSES, endless
 from tm2tfr.transformer.matrix import Dtype, Ints
@@ -48,6 +50,11 @@ MEMORY = 2**28
 """The most bytes that a block of sequences takes, beside the results."""
 BLOCK = 2**12
 """The number of positions of a block, if there is memory: as a row of numbers they fit into a processor's cache."""
+BY_COLUMNS, PAIRS, FEW, GRID = 2**16, 2**19, 64, 2**16
+"""Different columns are computed once where there are at least `FEW` places and at most `GRID` pairs of token and position:
+so many positions, and pairs of them, are a block."""
+PLANS = 16
+"""The number of lengths whose plans are kept."""
 
 RunHeads = Callable[[int, DenseStream], list[DenseStream]]
 """(layer, what its heads read) → what each of them adds to ``x[head.rows]``."""
@@ -106,22 +113,6 @@ class Dense:
         return _computed(Same(decoder), self.dtype).whole(tokens, watches, patches)
 
 
-class PassedBatch(NamedTuple):
-    """The end of a forward pass of some sequences of a batch.
-
-    Args:
-        sequences: which of the batch.
-        residual: (width, sequences, n) the stream after the last layer.
-        logits: (answers, sequences, n).
-        refused: (sequences,) those with a number that is too large, where that raises no error.
-    """
-
-    sequences: slice
-    residual: DenseStream
-    logits: DenseStream
-    refused: NDArray[np.bool_]
-
-
 class DenseDecoder:
     """A decoder as the dense engine computes it, in one dtype: whole sequences, one or many at once.
 
@@ -147,6 +138,9 @@ class DenseDecoder:
         self._norm = norm_of(decoder.norm, lambda: "norm before the unembedding", self.dtype)
         self._unembedding = LinearMap(decoder.unembedding, self.dtype)
         self._bias = decoder.unembedding_bias.dense(self.dtype)[:, 0]
+        plain = not (careful or decoder.loops or decoder.normed or decoder.soft or decoder.tempered)
+        self._maps = ColumnMaps(decoder, self.dtype) if plain else None
+        self._plans = dict[int, ColumnPlan]()
 
     def forward(
         self, tokens: int | Ints, position: int, attend: RunHeads, refusals: Refusals, stage: OnStage | None = None
@@ -305,7 +299,8 @@ class DenseDecoder:
         residual, logits = np.empty((width, *shape), self.dtype), np.empty((answers, *shape), self.dtype)
         for block in self.blocks(given):
             residual[:, block.sequences], logits[:, block.sequences] = block.residual, block.logits
-        return PassedBatch(slice(0, len(given)), residual, logits, np.zeros(len(given), dtype=np.bool_))
+        none = np.zeros(len(given), dtype=np.bool_)
+        return PassedBatch.of_all(self.decoder, slice(0, len(given)), residual, logits, none)
 
     def blocks(self, tokens: ArrayLike, *, keep_refused: bool = False) -> Iterator[PassedBatch]:
         """Run sequences, and yield some after the other: tokens (batch, n), their numbers in the vocabulary.
@@ -318,17 +313,34 @@ class DenseDecoder:
                 number of a sequence is too large.
         """
         given = self._checked(tokens)
-        most = self._size(given.shape[1])
+        plan = self._plan(given)
+        most = self._size(given.shape[1], BLOCK if plan is None else min(BY_COLUMNS, PAIRS // given.shape[1]))
         number = -(-len(given) // most) if given.size else 0
         for n in range(number):  # of equal size
             part = slice(len(given) * n // number, len(given) * (n + 1) // number)
+            refused = np.zeros(part.stop - part.start, dtype=np.bool_)
+            if plan is not None:
+                yield plan.passed(given[part], part, refused)
+                continue
             refusals = Refusals()
             residual, logits = self.forward(given[part], 0, partial(self._attend, refusals), refusals)
             if refusals.errors and not keep_refused:
                 raise refusals.errors[min(refusals.errors)]
-            refused = np.zeros(part.stop - part.start, dtype=np.bool_)
             refused[list(refusals.errors)] = True
-            yield PassedBatch(part, residual, logits, refused)
+            yield PassedBatch.of_all(self.decoder, part, residual, logits, refused)
+
+    def _plan(self, tokens: Ints) -> ColumnPlan | None:
+        """Return the plan by different columns of sequences like these, (batch, n); None if they are run place by place."""
+        n, many = tokens.shape[1], len(self.decoder.vocabulary)
+        if self._maps is None or tokens.size < FEW or n * many > GRID:
+            return None
+        found = self._plans.get(n)
+        if found is None:
+            if len(self._plans) == PLANS:
+                self._plans.pop(next(iter(self._plans)), None)
+            embedded = self._embedded(np.repeat(np.arange(many)[:, None], n, axis=1), 0)
+            found = self._plans[n] = ColumnPlan(self._maps, embedded)
+        return found
 
     def _attend(self, refusals: Refusals, layer: int, reads: DenseStream) -> list[DenseStream]:
         return [head.all(reads, refusals, watched=False).added for head in self.layers[layer].heads]
@@ -347,8 +359,8 @@ class DenseDecoder:
             raise beyond_the_table(positions)
         return given.astype(np.int64, copy=False)
 
-    def _size(self, n: int) -> int:
-        """Return the number of sequences of length n that are run together."""
+    def _size(self, n: int, block: int) -> int:
+        """Return the number of sequences of length n that are run together, of at most so many positions."""
         decoder = self.decoder
         stream = n * decoder.layout.width
         hidden = n * max((len(layer.feed_forward.units) for layer in decoder.layers if layer.feed_forward), default=0)
@@ -358,7 +370,7 @@ class DenseDecoder:
         scores = n * n if heads else 0
         item = self.dtype.itemsize
         most = self._memory // max(1, item * (4 * stream + hidden + carried + written + 4 * scores))
-        return max(1, min(most, BLOCK // max(1, n)))
+        return max(1, min(most, block // max(1, n)))
 
 
 @lru_cache(maxsize=8)

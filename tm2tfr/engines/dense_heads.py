@@ -191,7 +191,7 @@ def seen_from(mask: Mask, n: int, part: slice) -> Bools:
 
 def products(queries: DenseStream, keys: DenseStream) -> DenseStream:
     """Return the scores: queries (d_k, batch, n_query), keys (d_k, batch, n_key) → (batch, n_query, n_key)."""
-    if _exact(queries.dtype, len(queries), queries, keys):
+    if exact_sums(queries.dtype, len(queries), queries, keys):
         left, right = np.ascontiguousarray(queries.transpose(1, 2, 0)), np.ascontiguousarray(keys.transpose(1, 0, 2))
         found: DenseStream = np.matmul(left, right)
         return found
@@ -240,7 +240,7 @@ def means(values: DenseStream, attended: Bools) -> DenseStream:
         (d_v, batch, n_query).
     """
     number = attended.sum(axis=-1, dtype=values.dtype)
-    if _exact(values.dtype, values.shape[-1], values):
+    if exact_sums(values.dtype, values.shape[-1], values):
         right = np.ascontiguousarray(values.transpose(1, 2, 0))
         sums: DenseStream = np.matmul(attended.astype(values.dtype), right).transpose(2, 0, 1)
     else:
@@ -267,7 +267,7 @@ def weighted(values: DenseStream, weights: DenseStream, there: Bools) -> DenseSt
     return sums
 
 
-def _exact(dtype: Dtype, terms: int, *factors: DenseStream) -> bool:
+def exact_sums(dtype: Dtype, terms: int, *factors: DenseStream) -> bool:
     """Return whether every sum of this many products of one number of each factor is an exact integer.
 
     Sums of integers are exact in any order while they are below 2^53 (float64), so numpy's matrix product may be used.

@@ -21,7 +21,7 @@ from tm2tfr.contract.blocks import BatchResults, ManyLabels
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import DenseDecoder
-from tm2tfr.engines.reading import read_outputs, right_answers
+from tm2tfr.engines.reading import as_wanted, read_outputs
 from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, ComparedRuns, as_one
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
 from tm2tfr.runs.choose import NamedProgram, labels_of, truth_of
@@ -136,14 +136,15 @@ class LabellerRuns:
         same = np.ones(shape, dtype=np.bool_)
         for block in self._engine.blocks(fed, keep_refused=True) if len(fed) else ():
             refused[block.sequences] = block.refused
-            self._read(block.logits, block.sequences, wanted, values, same)
+            self._read(block.answers(), block.sequences, wanted, values, same)
         for k in np.flatnonzero(refused).tolist():
             logits = self._alone(fed[k].tolist())
             sizes[k], same[k] = len(logits), True
             if logits:
                 n = slice(0, len(logits))
                 part = [whole[k : k + 1, n] for whole in values]
-                self._read(np.array(logits).T[:, None], slice(0, 1), wanted[:, k : k + 1, n], part, same[k : k + 1, n])
+                answers = read_outputs(self._decoder, np.array(logits).T[:, None])
+                self._read(answers, slice(0, 1), wanted[:, k : k + 1, n], part, same[k : k + 1, n])
         refused &= sizes < shape[1]
         differs = np.where(same.all(axis=1), -1, same.argmin(axis=1))
         said, upto = (~np.isnan(wanted)).sum(axis=0), np.where(differs < 0, sizes, differs + 1)
@@ -156,18 +157,17 @@ class LabellerRuns:
 
     def _read(
         self,
-        logits: NDArray[np.generic],
+        answers: Sequence[NDArray[np.generic]],
         words: slice,
         wanted: NDArray[np.float64],
         values: Sequence[NDArray[np.generic]],
         same: NDArray[np.bool_],
     ) -> None:
-        """Fill in what the outputs answer on some words, and whether that is right: logits (answers, words, n)."""
-        if values:
-            for whole, part in zip(values, read_outputs(self._decoder, logits), strict=True):
-                whole[words] = part
+        """Fill in what the outputs answer on some words, and whether that is right: answers (words, n) each."""
+        for whole, part in zip(values, answers, strict=False):  # there are none where they are not asked for
+            whole[words] = part
         if self._checked:
-            same[words] = right_answers(self._decoder, logits, wanted[:, words])
+            same[words] = as_wanted(answers, wanted[:, words])
 
     def _alone(self, fed: Sequence[int]) -> list[object]:
         """Run one word by itself, and return the logits of the positions before one that is refused."""
@@ -400,7 +400,7 @@ def first_wrong(
 ) -> int | None:
     """Return the number of the first input with a wrong output; None if there is none."""
     for block in engine.blocks(tokens):
-        right = right_answers(decoder, block.logits, wanted[:, block.sequences]).all(axis=-1)
+        right = as_wanted(block.answers(), wanted[:, block.sequences]).all(axis=-1)
         if not right.all():
             return int(block.sequences.start + np.flatnonzero(~right)[0])
     return None

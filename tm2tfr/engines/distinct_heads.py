@@ -1,0 +1,152 @@
+"""Heads of a batch whose queries, keys and values have few different columns: what each attends to, and the means.
+
+Scores are compared by their places in the sorted list of all scores of a query column with a key column. Sums of values
+that are exact integers are packed into one whole number, from which equal results are told.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tm2tfr.base.choices import UNIQUE, Weighting
+from tm2tfr.engines.dense_heads import exact_sums, means, means_of_all, products, seen_from
+from tm2tfr.engines.dense_parts import Bools, DenseStream
+from tm2tfr.engines.distinct import Coded, joined_codes, numbered_keys
+from tm2tfr.transformer.matrix import AnyArray, Ints
+from tm2tfr.transformer.weights import Mask
+
+PAIRS = 2**20
+"""The most pairs of positions that are looked at at once, where one query position does not have more."""
+KEYS = 2**62
+"""Packed sums stay below this."""
+
+
+def mean_of_all(values: Coded, table: DenseStream, mask: Mask, shape: tuple[int, int]) -> tuple[Coded, DenseStream]:
+    """Return the mean over all positions seen, as codes and columns: table (d_v, columns); shape: (batch, n)."""
+    if not exact_sums(table.dtype, shape[1], table):
+        return _apart(means_of_all(table[:, np.broadcast_to(values.places, shape)], mask))
+    n, parts = shape[1], list[tuple[Coded, DenseStream]]()
+    for packed in _packed(table, n):
+        terms = packed.numbers.take(np.broadcast_to(values.places, (len(values.places), n)))
+        match mask:
+            case "none":
+                keys = terms.sum(axis=1, keepdims=True)
+            case "future":
+                keys = terms.cumsum(axis=1)
+            case "past":
+                keys = terms[:, ::-1].cumsum(axis=1)[:, ::-1]
+        parts.append(packed.means(keys))
+    return _together(parts)
+
+
+def attended_keys(
+    queries: tuple[Coded, DenseStream], keys: tuple[Coded, DenseStream], mask: Mask, weighting: Weighting, n: int
+) -> Bools:
+    """Return the keys attended to: codes and columns, (d_k, columns), of both → (n_key, batch or 1, n_query)."""
+    (query, q), (key, k) = queries, keys
+    at = np.broadcast_to(query.places, (len(query.places), n)) if mask != "none" else query.places
+    looked = np.broadcast_to(key.places, (len(key.places), n)).T[:, :, None]
+    batch = max(len(at), len(key.places))
+    ranks = _ranks(products(q[:, None], k[:, None])[0]) if query.size * key.size <= 2 * batch * n * n else None
+    step, parts = max(1, PAIRS // (batch * n)), list[Bools]()
+    for start in range(0, at.shape[1], step):
+        part = slice(start, min(start + step, at.shape[1]))
+        if ranks is None:
+            there = np.broadcast_to(at[:, part], (batch, part.stop - start))
+            scores = products(q[:, there], np.broadcast_to(k[:, looked[:, :, 0].T], (len(k), batch, n))).transpose(2, 0, 1)
+        else:
+            scores = ranks.take(looked + at[:, part] * key.size)
+        if mask != "none":
+            scores = np.where(seen_from(mask, n, part).T[:, None], scores, -np.inf if ranks is None else 0)
+        parts.append(_only(weighting, scores == scores.max(axis=0)))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+
+
+def attended_means(values: Coded, table: DenseStream, attended: Bools) -> tuple[Coded, DenseStream]:
+    """Return the means of the values attended to, as codes and columns: attended (n_key, batch or 1, n_query)."""
+    n = len(attended)
+    if not exact_sums(table.dtype, n, table):
+        batch = max(len(values.places), attended.shape[1])
+        there = np.broadcast_to(attended.transpose(1, 2, 0), (batch, attended.shape[2], n))
+        return _apart(means(table[:, np.broadcast_to(values.places, (batch, n))], there))
+    whole = np.broadcast_to(values.places, (len(values.places), n)).T[:, :, None]
+    counts = np.add.reduce(attended, axis=0, dtype=np.min_scalar_type(n))
+    if counts.max() == 1:
+        return Coded(np.where(attended, whole, 0).sum(axis=0), values.size), table
+    parts = [packed.means(np.where(attended, packed.numbers.take(whole), 0).sum(axis=0)) for packed in _packed(table, n)]
+    return _together(parts)
+
+
+class _Packed:
+    """Values as whole numbers, whose sums over positions are packed sums of values, with their number.
+
+    Args:
+        table: (d_v, columns) integers.
+        n: the most positions in a sum.
+    """
+
+    def __init__(self, table: AnyArray, n: int) -> None:
+        self._dtype, self._n = table.dtype, n
+        values = table.astype(np.int64)
+        self._least = values.min(axis=1, keepdims=True)
+        values -= self._least
+        self._sizes, self.size = (n * values.max(axis=1) + 1).tolist(), n + 1
+        self.numbers = np.ones(table.shape[1], dtype=np.int64)
+        for row, size in zip(values, self._sizes, strict=True):
+            self.numbers += row * self.size
+            self.size *= size
+
+    def means(self, keys: Ints) -> tuple[Coded, DenseStream]:
+        """Return what sums of `numbers` stand for, as codes and columns of means."""
+        coded, found = numbered_keys(keys, self.size)
+        rest, number = np.divmod(found, self._n + 1)
+        sums = np.empty((len(self._sizes), len(found)), dtype=np.int64)
+        for place, size in enumerate(self._sizes):
+            rest, sums[place] = np.divmod(rest, size)
+        sums += self._least * number
+        mean: DenseStream = sums.astype(self._dtype) / number.astype(self._dtype)
+        return coded, mean
+
+
+def _packed(table: DenseStream, n: int) -> list[_Packed]:
+    """Return values packed into as few numbers as there is room for: table (d_v, columns)."""
+    spans = (table.max(axis=1) - table.min(axis=1)).tolist()
+    found, start, size = list[_Packed](), 0, n + 1
+    for place, span in enumerate(spans):
+        radix = n * int(span) + 1
+        if size * radix > KEYS and place > start:
+            found.append(_Packed(table[start:place], n))
+            start, size = place, n + 1
+        size *= radix
+    return [*found, _Packed(table[start:], n)]
+
+
+def _together(parts: list[tuple[Coded, DenseStream]]) -> tuple[Coded, DenseStream]:
+    """Return several rows of columns as one table."""
+    if len(parts) == 1:
+        return parts[0]
+    whole, of = joined_codes([coded for coded, _ in parts])
+    return whole, np.concatenate([table[:, own] for own, (_, table) in zip(of, parts, strict=True)])
+
+
+def _apart(found: DenseStream) -> tuple[Coded, DenseStream]:
+    """Return columns at places, (rows, batch, n), as columns of their own."""
+    places = found.shape[1:]
+    number = places[0] * places[1]
+    return Coded(np.arange(number).reshape(places), number), found.reshape(len(found), number)
+
+
+def _ranks(scores: DenseStream) -> AnyArray:
+    """Return the place of each score among all in increasing order, from 1, as one row: (queries, keys)."""
+    found, places = np.unique(scores, return_inverse=True)
+    return (places.reshape(-1) + 1).astype(np.min_scalar_type(len(found) + 1))
+
+
+def _only(weighting: Weighting, maximal: Bools) -> Bools:
+    """Return the keys attended to of those of maximal score: (n_key, batch or 1, n_query) → the same."""
+    if weighting not in UNIQUE:
+        return maximal
+    n = len(maximal)
+    first = maximal.argmax(axis=0) if weighting == "leftmost" else n - 1 - maximal[::-1].argmax(axis=0)
+    found: Bools = np.arange(n)[:, None, None] == first
+    return found
