@@ -22,6 +22,8 @@ WORTH, MOST = 8, 2**10
 """Columns are compared with each other where there are more than `WORTH` and at most `MOST` of them."""
 
 
+SHORT = 3
+"""Rows of so many entries are summed one entry after the other."""
 TERMS, DENSE = 2**17, 2**20
 """The most products of a matrix that are made at once, and the most entries of a matrix product, zeros included."""
 
@@ -30,21 +32,17 @@ class Coded(NamedTuple):
     """Which of some columns there is at each place.
 
     Args:
-        places: (batch or 1, n or 1) numbers of columns; 1 where they are the same for all.
+        places: (n or 1, batch or 1) numbers of columns; 1 where they are the same for all. The batch, which is large, is
+            last, as numpy's loops want it.
         size: the number of columns.
     """
 
     places: Ints
     size: int
 
-    @property
-    def everywhere(self) -> int:
-        """The number of places that are told apart."""
-        return self.places.size
-
 
 def numbered_keys(keys: Ints, size: int) -> tuple[Coded, Ints]:
-    """Number the keys that occur in increasing order: keys (batch or 1, n or 1), all below `size`.
+    """Number the keys that occur in increasing order: keys (n or 1, batch or 1), all below `size`.
 
     Returns:
         The numbers, and the keys that occur: (numbers,).
@@ -68,12 +66,10 @@ def joined_codes(parts: Sequence[Coded]) -> tuple[Coded, list[Ints]]:
     for part in parts[1:]:
         keys = whole.places * part.size + part.places
         if 2 * max(whole.size, part.size) > keys.size:  # nearly all places differ already
-            found = np.broadcast_to(keys, keys.shape).ravel()
-            whole = Coded(np.arange(keys.size).reshape(keys.shape), keys.size)
-            first, own = np.divmod(found, part.size)
+            whole, found = Coded(np.arange(keys.size).reshape(keys.shape), keys.size), keys.ravel()
         else:
             whole, found = numbered_keys(keys, whole.size * part.size)
-            first, own = np.divmod(found, part.size)
+        first, own = np.divmod(found, part.size)
         of = [*(each[first] for each in of), own]
     return whole, of
 
@@ -113,6 +109,7 @@ class ColumnMap:
         self.rows, places, counts = np.unique(matrix.rows, return_inverse=True, return_counts=True)
         self.reads, columns = np.unique(matrix.columns, return_inverse=True)
         values = matrix.values.astype(dtype)
+        self._largest = float(np.abs(values).max(initial=0)) if bool((values == np.rint(values)).all()) else np.inf
         self._dense: DenseStream | None = None
         if len(self.rows) * len(self.reads) <= DENSE:
             self._dense = np.zeros((len(self.rows), len(self.reads)), dtype)
@@ -127,7 +124,8 @@ class ColumnMap:
         """x: (reads, columns) → (rows, columns)."""
         if not len(self.rows):
             return np.zeros((0, x.shape[1]), x.dtype)
-        if len(self._columns) > 1 and self._dense is not None and exact_sums(x.dtype, len(self._columns), self._dense, x):
+        depth = len(self._columns)
+        if depth > SHORT and self._dense is not None and exact_sums(x.dtype, depth * self._largest, x):
             whole: DenseStream = self._dense @ x
             return whole
         if self._columns.size * x.shape[1] > TERMS:

@@ -22,19 +22,21 @@ KEYS = 2**62
 
 
 def mean_of_all(values: Coded, table: DenseStream, mask: Mask, shape: tuple[int, int]) -> tuple[Coded, DenseStream]:
-    """Return the mean over all positions seen, as codes and columns: table (d_v, columns); shape: (batch, n)."""
-    if not exact_sums(table.dtype, shape[1], table):
-        return _apart(means_of_all(table[:, np.broadcast_to(values.places, shape)], mask))
-    n, parts = shape[1], list[tuple[Coded, DenseStream]]()
+    """Return the mean over all positions seen, as codes and columns: table (d_v, columns); shape: (n, batch)."""
+    n, parts = shape[0], list[tuple[Coded, DenseStream]]()
+    if not exact_sums(table.dtype, n, table):
+        return _apart(means_of_all(table[:, np.broadcast_to(values.places, shape).T], mask))
     for packed in _packed(table, n):
-        terms = packed.numbers.take(np.broadcast_to(values.places, (len(values.places), n)))
+        terms = packed.numbers.take(values.places)
+        if len(terms) < n:
+            terms = np.broadcast_to(terms, (n, terms.shape[1]))
         match mask:
             case "none":
-                keys = terms.sum(axis=1, keepdims=True)
+                keys = np.add.reduce(terms, axis=0, keepdims=True)
             case "future":
-                keys = terms.cumsum(axis=1)
+                keys = np.add.accumulate(terms, axis=0)
             case "past":
-                keys = terms[:, ::-1].cumsum(axis=1)[:, ::-1]
+                keys = np.add.accumulate(terms[::-1], axis=0)[::-1]
         parts.append(packed.means(keys))
     return _together(parts)
 
@@ -42,39 +44,45 @@ def mean_of_all(values: Coded, table: DenseStream, mask: Mask, shape: tuple[int,
 def attended_keys(
     queries: tuple[Coded, DenseStream], keys: tuple[Coded, DenseStream], mask: Mask, weighting: Weighting, n: int
 ) -> Bools:
-    """Return the keys attended to: codes and columns, (d_k, columns), of both → (n_key, batch or 1, n_query)."""
+    """Return the keys attended to: codes and columns, (d_k, columns), of both → (n_key, n_query or 1, batch or 1)."""
     (query, q), (key, k) = queries, keys
-    at = np.broadcast_to(query.places, (len(query.places), n)) if mask != "none" else query.places
-    looked = np.broadcast_to(key.places, (len(key.places), n)).T[:, :, None]
-    batch = max(len(at), len(key.places))
+    at = query.places if mask == "none" else np.broadcast_to(query.places, (n, query.places.shape[1]))
+    looked = np.broadcast_to(key.places, (n, key.places.shape[1]))
+    batch = max(at.shape[1], looked.shape[1])
     ranks = _ranks(products(q[:, None], k[:, None])[0]) if query.size * key.size <= 2 * batch * n * n else None
     step, parts = max(1, PAIRS // (batch * n)), list[Bools]()
-    for start in range(0, at.shape[1], step):
-        part = slice(start, min(start + step, at.shape[1]))
+    for start in range(0, len(at), step):
+        part = slice(start, min(start + step, len(at)))
         if ranks is None:
-            there = np.broadcast_to(at[:, part], (batch, part.stop - start))
-            scores = products(q[:, there], np.broadcast_to(k[:, looked[:, :, 0].T], (len(k), batch, n))).transpose(2, 0, 1)
+            there = np.broadcast_to(at[part], (part.stop - start, batch)), np.broadcast_to(looked, (n, batch))
+            scores = products(q[:, there[0].T], k[:, there[1].T]).transpose(2, 1, 0)
         else:
-            scores = ranks.take(looked + at[:, part] * key.size)
+            scores = ranks.take(looked[:, None] + at[part] * key.size)
         if mask != "none":
-            scores = np.where(seen_from(mask, n, part).T[:, None], scores, -np.inf if ranks is None else 0)
+            scores = np.where(seen_from(mask, n, part).T[:, :, None], scores, -np.inf if ranks is None else 0)
         parts.append(_only(weighting, scores == scores.max(axis=0)))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def attended_means(values: Coded, table: DenseStream, attended: Bools) -> tuple[Coded, DenseStream]:
-    """Return the means of the values attended to, as codes and columns: attended (n_key, batch or 1, n_query)."""
-    n = len(attended)
+    """Return the means of the values attended to, as codes and columns: attended (n_key, n_query or 1, batch or 1)."""
+    n, queries, batch = attended.shape
     if not exact_sums(table.dtype, n, table):
-        batch = max(len(values.places), attended.shape[1])
-        there = np.broadcast_to(attended.transpose(1, 2, 0), (batch, attended.shape[2], n))
-        return _apart(means(table[:, np.broadcast_to(values.places, (batch, n))], there))
-    whole = np.broadcast_to(values.places, (len(values.places), n)).T[:, :, None]
+        batch = max(values.places.shape[1], batch)
+        there = np.broadcast_to(attended.transpose(2, 1, 0), (batch, queries, n))
+        return _apart(means(table[:, np.broadcast_to(values.places, (n, batch)).T], there))
     counts = np.add.reduce(attended, axis=0, dtype=np.min_scalar_type(n))
     if counts.max() == 1:
-        return Coded(np.where(attended, whole, 0).sum(axis=0), values.size), table
-    parts = [packed.means(np.where(attended, packed.numbers.take(whole), 0).sum(axis=0)) for packed in _packed(table, n)]
-    return _together(parts)
+        return Coded(_sums(attended, values.places, values.size), values.size), table
+    found = [(packed, _sums(attended, packed.numbers.take(values.places), packed.size)) for packed in _packed(table, n)]
+    return _together([packed.means(keys) for packed, keys in found])
+
+
+def _sums(attended: Bools, terms: Ints, size: int) -> Ints:
+    """Return the sums of terms, (n or 1, batch or 1), over the keys attended to; size: above all of them."""
+    dtype = np.int32 if size < 2**31 else np.int64  # `np.where` takes three times as long
+    found: Ints = np.add.reduce(attended.astype(dtype) * terms.astype(dtype)[:, None], axis=0).astype(np.int64)
+    return found
 
 
 class _Packed:
@@ -133,7 +141,7 @@ def _apart(found: DenseStream) -> tuple[Coded, DenseStream]:
     """Return columns at places, (rows, batch, n), as columns of their own."""
     places = found.shape[1:]
     number = places[0] * places[1]
-    return Coded(np.arange(number).reshape(places), number), found.reshape(len(found), number)
+    return Coded(np.arange(number).reshape(places).T, number), found.reshape(len(found), number)
 
 
 def _ranks(scores: DenseStream) -> AnyArray:
@@ -143,7 +151,7 @@ def _ranks(scores: DenseStream) -> AnyArray:
 
 
 def _only(weighting: Weighting, maximal: Bools) -> Bools:
-    """Return the keys attended to of those of maximal score: (n_key, batch or 1, n_query) → the same."""
+    """Return the keys attended to of those of maximal score: (n_key, n_query or 1, batch or 1) → the same."""
     if weighting not in UNIQUE:
         return maximal
     n = len(maximal)

@@ -79,7 +79,7 @@ class ColumnPlan:
 
     def passed(self, tokens: Ints, sequences: slice, refused: Bools) -> PassedBatch:
         """Run sequences, (batch, n), which are these of a batch; refused: (batch,), that none of them is."""
-        run = ColumnRun(tokens, self._grids, self._groups)
+        run = ColumnRun(np.ascontiguousarray(tokens.T), self._grids, self._groups)
         for step in self._steps:
             step(run)
         ends = [output.of(run) for output in self._outputs]
@@ -96,7 +96,7 @@ class ColumnPlan:
                 x[row] = self._still[row, at]
             else:
                 coded, table = run.held(home)
-                x[row] = table[place, run.codes(coded).places]
+                x[row] = table[place, run.codes(coded).places.T]
         return x
 
     # ── groups ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -110,7 +110,7 @@ class ColumnPlan:
         key = codes.tobytes()
         if key not in self._numbers:
             self._numbers[key] = len(self._grids)
-            self._grids.append(Grid(codes.reshape(self._shape), size))
+            self._grids.append(Grid.of(codes.reshape(self._shape), size))
         return self._numbers[key]
 
     def _known(self, numbers: DenseStream) -> int:

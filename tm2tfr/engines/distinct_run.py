@@ -36,25 +36,33 @@ class Grid(NamedTuple):
     codes: Ints
     size: int
 
+    by_token: bool
+    by_position: bool
+
+    @classmethod
+    def of(cls, codes: Ints, size: int) -> Grid:
+        """Return it with what the codes depend on."""
+        return cls(codes, size, bool((codes != codes[:1]).any()), bool((codes != codes[:, :1]).any()))
+
     def at(self, tokens: Ints) -> Coded:
-        """Return them at tokens (batch, n)."""
-        n = tokens.shape[1]
-        if (self.codes == self.codes[:1]).all():
-            return Coded(self.codes[:1], self.size)
-        if (self.codes == self.codes[:, :1]).all():
+        """Return them at tokens (n, batch)."""
+        if not self.by_token:
+            return Coded(self.codes[:1, :].T if self.by_position else self.codes[:1, :1], self.size)
+        if not self.by_position:
             return Coded(self.codes[:, 0].take(tokens), self.size)
-        return Coded(self.codes.reshape(-1).take(tokens * n + np.arange(n)), self.size)
+        n = len(tokens)
+        return Coded(self.codes.ravel().take(tokens * n + np.arange(n)[:, None]), self.size)
 
 
 class ColumnRun:
-    """A batch on its way: tokens (batch, n), the groups of directions, and the codes of each.
+    """A batch on its way: tokens (n, batch), the groups of directions, and the codes of each.
 
     Args:
         grids: the first codes; groups: those that depend on token and position alone, by number.
     """
 
     def __init__(self, tokens: Ints, grids: Sequence[Grid], groups: Sequence[Held | None]) -> None:
-        self.shape, self._tokens, self._grids = (tokens.shape[0], tokens.shape[1]), tokens, grids
+        self.shape, self._tokens, self._grids = (len(tokens), tokens.shape[1]), tokens, grids
         self._codes: list[Coded | None] = [None] * len(grids)
         self._joined = dict[tuple[int, ...], tuple[int, list[Ints]]]()
         self._groups = list(groups)
@@ -183,7 +191,7 @@ class HeadStep:
             coded, table = mean_of_all(*values, head.mask, run.shape)
         else:
             query, key = self._query.of(run), self._key.of(run)
-            coded, table = attended_means(*values, attended_keys(query, key, head.mask, head.weighting, run.shape[1]))
+            coded, table = attended_means(*values, attended_keys(query, key, head.mask, head.weighting, run.shape[0]))
         run.hold(self._group, Held(run.new(coded), self._output(table)))
 
 

@@ -19,7 +19,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 class SectionLogits(NamedTuple):
-    """The logits of an output: which column there is at each place of (batch, n), and columns: (rows, columns)."""
+    """The logits of an output: which column there is at each place, and columns: (rows, columns)."""
 
     coded: Coded
     table: DenseStream
@@ -56,7 +56,7 @@ class PassedBatch:
     ) -> PassedBatch:
         """Return it of arrays of all places: residual (width, sequences, n), logits (answers, sequences, n)."""
         places = residual.shape[1] * residual.shape[2]
-        coded = Coded(np.arange(places).reshape(residual.shape[1:]), places)
+        coded = Coded(np.arange(places).reshape(residual.shape[1:]).T, places)
         flat = logits.reshape(len(logits), places)
         parts = [SectionLogits(coded, flat[cut]) for cut in logit_sections(decoder)]
         return cls(decoder, sequences, residual.shape[2], parts, lambda: residual, refused)
@@ -70,12 +70,9 @@ class PassedBatch:
     def logits(self) -> DenseStream:
         """The logits: (answers, sequences, n)."""
         shape = len(self.refused), self.n
-        return np.concatenate([table[:, np.broadcast_to(coded.places, shape)] for coded, table in self.parts])
+        return np.concatenate([table[:, np.broadcast_to(coded.places.T, shape)] for coded, table in self.parts])
 
     def answers(self) -> list[AnyArray]:
         """Return what each output answers, as `tm2tfr.engines.reading.read_outputs` does: (sequences or 1, n or 1) each."""
-        soft = self.decoder.soft
-        return [
-            read_output(output, part.table, soft=soft).take(part.coded.places)
-            for output, part in zip(self.decoder.outputs, self.parts, strict=True)
-        ]
+        found = [(output, *part) for output, part in zip(self.decoder.outputs, self.parts, strict=True)]
+        return [read_output(output, table, soft=self.decoder.soft).take(coded.places).T for output, coded, table in found]
