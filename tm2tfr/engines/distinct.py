@@ -7,15 +7,20 @@ an exact integer the order does not matter, and one matrix product takes its pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from tm2tfr.engines.dense_heads import exact_sums
 from tm2tfr.engines.dense_parts import DenseStream
-from tm2tfr.transformer.matrix import Dtype, Ints, Matrix
+from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints, Matrix
 
+Result = TypeVar("Result")
+NONE: Ints = np.zeros(0, dtype=np.int64)
+KEPT_NUMBERS = 2**16
+"""Results of larger arrays are not kept from batch to batch."""
 SPARSE = 2**12
 """A table with so many entries more than four for each place is worth making in place of sorting."""
 WORTH, MOST = 8, 2**10
@@ -41,37 +46,83 @@ class Coded(NamedTuple):
     size: int
 
 
-def numbered_keys(keys: Ints, size: int) -> tuple[Coded, Ints]:
+class Remembered(Generic[Result]):
+    """A function of arrays with its last result, which is returned again for the very same arrays.
+
+    From batch to batch the different columns are mostly the same, and only which of them is where differs.
+    """
+
+    def __init__(self, function: Callable[..., Result]) -> None:
+        self._function = function
+        self._last: tuple[tuple[AnyArray, ...], Result] | None = None
+
+    def __call__(self, *arrays: AnyArray) -> Result:
+        last = self._last
+        if last is not None and len(arrays) == len(last[0]) and all(map(is_, arrays, last[0])):
+            return last[1]
+        result = self._function(*arrays)
+        self._last = (arrays, result) if all(array.size <= KEPT_NUMBERS for array in arrays) else None
+        return result
+
+
+def numbered_keys(keys: Ints, size: int, last: Ints = NONE) -> tuple[Coded, Ints]:
     """Number the keys that occur in increasing order: keys (n or 1, batch or 1), all below `size`.
 
+    Args:
+        last: the keys that occurred last time.
+
     Returns:
-        The numbers, and the keys that occur: (numbers,).
+        The numbers, and the keys that occur: (numbers,), `last` itself if they are the same.
     """
     if size > 4 * keys.size + SPARSE:
         found, places = np.unique(keys, return_inverse=True)
-        return Coded(places.reshape(keys.shape), len(found)), found
+        return Coded(places.reshape(keys.shape), len(found)), _again(found, last)
     there = np.zeros(size, dtype=np.bool_)
     there[keys] = True
     found = np.flatnonzero(there)
     if len(found) == size:
-        return Coded(keys, size), found
+        return Coded(keys, size), _again(found, last)
     numbers = np.empty(size, dtype=np.int64)
     numbers[found] = np.arange(len(found))
-    return Coded(numbers.take(keys), len(found)), found
+    return Coded(numbers.take(keys), len(found)), _again(found, last)
 
 
-def joined_codes(parts: Sequence[Coded]) -> tuple[Coded, list[Ints]]:
-    """Return which combination of columns there is at each place, and of each combination the column of each part."""
-    whole, of = parts[0], [np.arange(parts[0].size)]
-    for part in parts[1:]:
+def _again(found: Ints, last: Ints) -> Ints:
+    return last if len(found) == len(last) and (found == last).all() else found
+
+
+class Joined(NamedTuple):
+    """Which combination of columns there is at each place, and of each combination the column of each part.
+
+    Args:
+        sizes, found: those of the parts, and the keys of their combinations, from which `of` follows.
+    """
+
+    coded: Coded
+    of: tuple[Ints, ...]
+    sizes: tuple[int, ...]
+    found: tuple[Ints, ...]
+
+
+def joined_codes(parts: Sequence[Coded], last: Joined | None = None) -> Joined:
+    """Return which combination of columns there is at each place; last: what was returned for the last batch."""
+    sizes, whole, keys_found = tuple(part.size for part in parts), parts[0], list[Ints]()
+    known = None if last is None or last.sizes != sizes else last
+    for place, part in enumerate(parts[1:]):
         keys = whole.places * part.size + part.places
-        if 2 * max(whole.size, part.size) > keys.size:  # nearly all places differ already
+        if keys.size > SPARSE and 2 * max(whole.size, part.size) > keys.size:  # nearly all places differ already
             whole, found = Coded(np.arange(keys.size).reshape(keys.shape), keys.size), keys.ravel()
         else:
-            whole, found = numbered_keys(keys, whole.size * part.size)
-        first, own = np.divmod(found, part.size)
+            before = NONE if known is None or place >= len(known.found) else known.found[place]
+            whole, found = numbered_keys(keys, whole.size * part.size, before)
+        keys_found.append(found)
+    if known is not None and all(map(is_, keys_found, known.found)):
+        return Joined(whole, known.of, sizes, known.found)
+    of = [np.arange(sizes[0])]
+    for found, size in zip(keys_found, sizes[1:], strict=True):
+        first, own = np.divmod(found, size)
         of = [*(each[first] for each in of), own]
-    return whole, of
+    return Joined(whole, tuple(of), sizes, tuple(keys_found))
 
 
 def distinct_columns(table: DenseStream) -> tuple[Ints, DenseStream]:
@@ -90,16 +141,28 @@ def distinct_columns(table: DenseStream) -> tuple[Ints, DenseStream]:
     return codes, table[:, first]
 
 
-def compressed(coded: Coded, table: DenseStream) -> tuple[Coded, DenseStream]:
-    """Return codes and columns without columns that are there twice."""
-    if not WORTH < coded.size <= MOST and len(table):
-        return coded, table
+class Compressed(NamedTuple):
+    """Columns without those that are there twice: the new number of each old one, None if all stay; and the columns."""
+
+    codes: Ints | None
+    table: DenseStream
+
+    def at(self, coded: Coded) -> Coded:
+        """Return the new numbers at each place."""
+        if self.codes is None:
+            return coded
+        if self.table.shape[1] == 1:
+            return Coded(np.zeros((1, 1), dtype=np.int64), 1)
+        return Coded(self.codes.take(coded.places), self.table.shape[1])
+
+
+def compressed(table: DenseStream) -> Compressed:
+    """Return columns, (rows, columns), without those that are there twice, where that is worth looking."""
+    columns = table.shape[1]
+    if not WORTH < columns <= MOST and len(table):
+        return Compressed(None, table)
     codes, found = distinct_columns(table)
-    if found.shape[1] == coded.size:
-        return coded, table
-    if found.shape[1] == 1:
-        return Coded(np.zeros((1, 1), dtype=np.int64), 1), found
-    return Coded(codes.take(coded.places), found.shape[1]), found
+    return Compressed(None if found.shape[1] == columns else codes, found)
 
 
 class ColumnMap:

@@ -11,7 +11,7 @@ import numpy as np
 from tm2tfr.base.choices import UNIQUE, Weighting
 from tm2tfr.engines.dense_heads import exact_sums, means, means_of_all, products, seen_from
 from tm2tfr.engines.dense_parts import Bools, DenseStream
-from tm2tfr.engines.distinct import Coded, joined_codes, numbered_keys
+from tm2tfr.engines.distinct import NONE, Coded, Remembered, joined_codes, numbered_keys
 from tm2tfr.transformer.matrix import AnyArray, Ints
 from tm2tfr.transformer.weights import Mask
 
@@ -21,67 +21,86 @@ KEYS = 2**62
 """Packed sums stay below this."""
 
 
-def mean_of_all(values: Coded, table: DenseStream, mask: Mask, shape: tuple[int, int]) -> tuple[Coded, DenseStream]:
-    """Return the mean over all positions seen, as codes and columns: table (d_v, columns); shape: (n, batch)."""
-    n, parts = shape[0], list[tuple[Coded, DenseStream]]()
-    if not exact_sums(table.dtype, n, table):
-        return _apart(means_of_all(table[:, np.broadcast_to(values.places, shape).T], mask))
-    for packed in _packed(table, n):
-        terms = packed.numbers.take(values.places)
-        if len(terms) < n:
-            terms = np.broadcast_to(terms, (n, terms.shape[1]))
-        match mask:
-            case "none":
-                keys = np.add.reduce(terms, axis=0, keepdims=True)
-            case "future":
-                keys = np.add.accumulate(terms, axis=0)
-            case "past":
-                keys = np.add.accumulate(terms[::-1], axis=0)[::-1]
-        parts.append(packed.means(keys))
-    return _together(parts)
+class Attention:
+    """How a head attends, and what it carries away, in batches of sequences of n tokens."""
 
+    def __init__(self, mask: Mask, weighting: Weighting, n: int) -> None:
+        self._mask, self._weighting, self._n = mask, weighting, n
+        self._packed, self._ranks = Remembered(self._pack), Remembered(_ranks)
 
-def attended_keys(
-    queries: tuple[Coded, DenseStream], keys: tuple[Coded, DenseStream], mask: Mask, weighting: Weighting, n: int
-) -> Bools:
-    """Return the keys attended to: codes and columns, (d_k, columns), of both → (n_key, n_query or 1, batch or 1)."""
-    (query, q), (key, k) = queries, keys
-    at = query.places if mask == "none" else np.broadcast_to(query.places, (n, query.places.shape[1]))
-    looked = np.broadcast_to(key.places, (n, key.places.shape[1]))
-    batch = max(at.shape[1], looked.shape[1])
-    ranks = _ranks(products(q[:, None], k[:, None])[0]) if query.size * key.size <= 2 * batch * n * n else None
-    step, parts = max(1, PAIRS // (batch * n)), list[Bools]()
-    for start in range(0, len(at), step):
-        part = slice(start, min(start + step, len(at)))
-        if ranks is None:
-            there = np.broadcast_to(at[part], (part.stop - start, batch)), np.broadcast_to(looked, (n, batch))
-            scores = products(q[:, there[0].T], k[:, there[1].T]).transpose(2, 1, 0)
-        else:
-            scores = ranks.take(looked[:, None] + at[part] * key.size)
-        if mask != "none":
-            scores = np.where(seen_from(mask, n, part).T[:, :, None], scores, -np.inf if ranks is None else 0)
-        parts.append(_only(weighting, scores == scores.max(axis=0)))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    def _pack(self, table: DenseStream) -> list[_Packed] | None:
+        """Return values, (d_v, columns), packed into as few numbers as there is room for; None if sums are not exact."""
+        if not exact_sums(table.dtype, self._n, table):
+            return None
+        spans, n = (table.max(axis=1) - table.min(axis=1)).tolist(), self._n
+        found, start, size = list[_Packed](), 0, n + 1
+        for place, span in enumerate(spans):
+            radix = n * int(span) + 1
+            if size * radix > KEYS and place > start:
+                found.append(_Packed(table[start:place], n))
+                start, size = place, n + 1
+            size *= radix
+        return [*found, _Packed(table[start:], n)]
 
+    def everywhere(self, values: Coded, table: DenseStream, batch: int) -> tuple[Coded, DenseStream]:
+        """Return the mean over all positions seen, as codes and columns: values with their columns, (d_v, columns)."""
+        n, parts = self._n, list[tuple[Coded, DenseStream]]()
+        packs = self._packed(table)
+        if packs is None:
+            return _apart(means_of_all(table[:, np.broadcast_to(values.places, (n, batch)).T], self._mask))
+        for packed in packs:
+            terms = packed.numbers.take(values.places)
+            if len(terms) < n:
+                terms = np.broadcast_to(terms, (n, terms.shape[1]))
+            match self._mask:
+                case "none":
+                    keys = np.add.reduce(terms, axis=0, keepdims=True)
+                case "future":
+                    keys = np.add.accumulate(terms, axis=0)
+                case "past":
+                    keys = np.add.accumulate(terms[::-1], axis=0)[::-1]
+            parts.append(packed.means(keys))
+        return _together(parts)
 
-def attended_means(values: Coded, table: DenseStream, attended: Bools) -> tuple[Coded, DenseStream]:
-    """Return the means of the values attended to, as codes and columns: attended (n_key, n_query or 1, batch or 1)."""
-    n, queries, batch = attended.shape
-    if not exact_sums(table.dtype, n, table):
-        batch = max(values.places.shape[1], batch)
-        there = np.broadcast_to(attended.transpose(2, 1, 0), (batch, queries, n))
-        return _apart(means(table[:, np.broadcast_to(values.places, (n, batch)).T], there))
-    counts = np.add.reduce(attended, axis=0, dtype=np.min_scalar_type(n))
-    if counts.max() == 1:
-        return Coded(_sums(attended, values.places, values.size), values.size), table
-    found = [(packed, _sums(attended, packed.numbers.take(values.places), packed.size)) for packed in _packed(table, n)]
-    return _together([packed.means(keys) for packed, keys in found])
+    def attended(self, queries: tuple[Coded, DenseStream], keys: tuple[Coded, DenseStream]) -> Bools:
+        """Return the keys attended to: codes and columns, (d_k, columns), of both → (n_key, n_query or 1, batch or 1)."""
+        (query, q), (key, k), n, mask = queries, keys, self._n, self._mask
+        at = query.places if mask == "none" else np.broadcast_to(query.places, (n, query.places.shape[1]))
+        looked = np.broadcast_to(key.places, (n, key.places.shape[1]))
+        batch = max(at.shape[1], looked.shape[1])
+        ranks = self._ranks(q, k) if query.size * key.size <= 2 * batch * n * n else None
+        step, parts = max(1, PAIRS // (batch * n)), list[Bools]()
+        for start in range(0, len(at), step):
+            part = slice(start, min(start + step, len(at)))
+            if ranks is None:
+                there = np.broadcast_to(at[part], (part.stop - start, batch)), np.broadcast_to(looked, (n, batch))
+                scores = products(q[:, there[0].T], k[:, there[1].T]).transpose(2, 1, 0)
+            else:
+                scores = ranks.take(looked[:, None] + at[part] * key.size)
+            if mask != "none":
+                scores = np.where(seen_from(mask, n, part).T[:, :, None], scores, -np.inf if ranks is None else 0)
+            parts.append(_only(self._weighting, scores == scores.max(axis=0)))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def means(self, values: Coded, table: DenseStream, attended: Bools) -> tuple[Coded, DenseStream]:
+        """Return the means of the values attended to, as codes and columns: see `attended`."""
+        n, queries, batch = attended.shape
+        packs = self._packed(table)
+        if packs is None:
+            batch = max(values.places.shape[1], batch)
+            there = np.broadcast_to(attended.transpose(2, 1, 0), (batch, queries, n))
+            return _apart(means(table[:, np.broadcast_to(values.places, (n, batch)).T], there))
+        counts = np.add.reduce(attended, axis=0, dtype=np.min_scalar_type(n))
+        if counts.max() == 1:
+            return Coded(_sums(attended, values.places, values.size), values.size), table
+        found = [(packed, _sums(attended, packed.numbers.take(values.places), packed.size)) for packed in packs]
+        return _together([packed.means(keys) for packed, keys in found])
 
 
 def _sums(attended: Bools, terms: Ints, size: int) -> Ints:
     """Return the sums of terms, (n or 1, batch or 1), over the keys attended to; size: above all of them."""
     dtype = np.int32 if size < 2**31 else np.int64  # `np.where` takes three times as long
-    found: Ints = np.add.reduce(attended.astype(dtype) * terms.astype(dtype)[:, None], axis=0).astype(np.int64)
+    found: Ints = np.add.reduce(attended.astype(dtype) * terms.astype(dtype)[:, None], axis=0, dtype=dtype).astype(np.int64)
     return found
 
 
@@ -103,38 +122,30 @@ class _Packed:
         for row, size in zip(values, self._sizes, strict=True):
             self.numbers += row * self.size
             self.size *= size
+        self._last, self._means = NONE, Remembered(self._of)
 
     def means(self, keys: Ints) -> tuple[Coded, DenseStream]:
         """Return what sums of `numbers` stand for, as codes and columns of means."""
-        coded, found = numbered_keys(keys, self.size)
+        coded, found = numbered_keys(keys, self.size, self._last)
+        self._last = found  # other threads may write here
+        return coded, self._means(found)
+
+    def _of(self, found: Ints) -> DenseStream:
         rest, number = np.divmod(found, self._n + 1)
         sums = np.empty((len(self._sizes), len(found)), dtype=np.int64)
         for place, size in enumerate(self._sizes):
             rest, sums[place] = np.divmod(rest, size)
         sums += self._least * number
         mean: DenseStream = sums.astype(self._dtype) / number.astype(self._dtype)
-        return coded, mean
-
-
-def _packed(table: DenseStream, n: int) -> list[_Packed]:
-    """Return values packed into as few numbers as there is room for: table (d_v, columns)."""
-    spans = (table.max(axis=1) - table.min(axis=1)).tolist()
-    found, start, size = list[_Packed](), 0, n + 1
-    for place, span in enumerate(spans):
-        radix = n * int(span) + 1
-        if size * radix > KEYS and place > start:
-            found.append(_Packed(table[start:place], n))
-            start, size = place, n + 1
-        size *= radix
-    return [*found, _Packed(table[start:], n)]
+        return mean
 
 
 def _together(parts: list[tuple[Coded, DenseStream]]) -> tuple[Coded, DenseStream]:
     """Return several rows of columns as one table."""
     if len(parts) == 1:
         return parts[0]
-    whole, of = joined_codes([coded for coded, _ in parts])
-    return whole, np.concatenate([table[:, own] for own, (_, table) in zip(of, parts, strict=True)])
+    whole = joined_codes([coded for coded, _ in parts])
+    return whole.coded, np.concatenate([table[:, own] for own, (_, table) in zip(whole.of, parts, strict=True)])
 
 
 def _apart(found: DenseStream) -> tuple[Coded, DenseStream]:
@@ -144,9 +155,9 @@ def _apart(found: DenseStream) -> tuple[Coded, DenseStream]:
     return Coded(np.arange(number).reshape(places).T, number), found.reshape(len(found), number)
 
 
-def _ranks(scores: DenseStream) -> AnyArray:
-    """Return the place of each score among all in increasing order, from 1, as one row: (queries, keys)."""
-    found, places = np.unique(scores, return_inverse=True)
+def _ranks(queries: DenseStream, keys: DenseStream) -> AnyArray:
+    """Return the place of each score among all in increasing order, from 1, as one row: (d_k, columns) → (queries · keys,)."""
+    found, places = np.unique(products(queries[:, None], keys[:, None]), return_inverse=True)
     return (places.reshape(-1) + 1).astype(np.min_scalar_type(len(found) + 1))
 
 

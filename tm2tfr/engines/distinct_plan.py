@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 
 from tm2tfr.engines.dense_parts import Bools, DenseStream
-from tm2tfr.engines.distinct import ColumnMap, distinct_columns
+from tm2tfr.engines.distinct import ColumnMap, Joined, distinct_columns
+from tm2tfr.engines.distinct_heads import Attention
 from tm2tfr.engines.distinct_run import (
     Affine,
     ColumnRun,
@@ -23,7 +24,6 @@ from tm2tfr.engines.distinct_run import (
     Reads,
     Step,
     WriteStep,
-    written,
 )
 from tm2tfr.engines.passed import PassedBatch, SectionLogits, logit_sections
 from tm2tfr.transformer.matrix import Dtype, Ints, Matrix
@@ -67,7 +67,7 @@ class ColumnPlan:
         self._home, self._place = np.full(width, STILL), np.zeros(width, dtype=np.int64)
         self._grids, self._numbers = list[Grid](), dict[bytes, int]()
         self._groups, self._views = list[Held | None](), dict[bytes, int]()
-        self._steps = list[Step]()
+        self._steps, self._last = list[Step](), dict[tuple[int, ...], Joined]()
         self._number(np.zeros(tokens * n, dtype=np.int64), 1)
         for layer in decoder.layers:
             self._layer(layer)
@@ -79,7 +79,7 @@ class ColumnPlan:
 
     def passed(self, tokens: Ints, sequences: slice, refused: Bools) -> PassedBatch:
         """Run sequences, (batch, n), which are these of a batch; refused: (batch,), that none of them is."""
-        run = ColumnRun(np.ascontiguousarray(tokens.T), self._grids, self._groups)
+        run = ColumnRun(np.ascontiguousarray(tokens.T), self._grids, self._groups, self._last)
         for step in self._steps:
             step(run)
         ends = [output.of(run) for output in self._outputs]
@@ -132,10 +132,10 @@ class ColumnPlan:
             target = np.flatnonzero(homes == home)
             own = rows[target]
             pieces.append((home, self._place[own], target) if home >= 0 else (self._view(own), np.arange(len(own)), target))
-        return Reads(len(rows), tuple(pieces))
+        return Reads(len(rows), pieces, self._dtype)
 
     def _linear(self, matrix: ColumnMap) -> LinearOf:
-        return LinearOf(self._reads(matrix.reads), matrix, self._dtype)
+        return LinearOf(self._reads(matrix.reads), matrix)
 
     def _affine(self, matrix: ColumnMap, bias: DenseStream) -> Affine:
         return Affine(self._reads(matrix.reads), matrix, bias)
@@ -191,28 +191,28 @@ class ColumnPlan:
             return None
         output, value = maps.of(head.output, None, carried), self._linear(maps.of(head.value, carried))
         scored = None if head.uniform else (maps.of(head.query, head.components), maps.of(head.key, head.components))
-        query, key = (None, None) if scored is None else map(self._linear, scored)
-        group = self._group()
-        self._steps.append(HeadStep(head, query, key, value, output, group))
+        linear = None if scored is None else (self._linear(scored[0]), self._linear(scored[1]))
+        attention, group = Attention(head.mask, head.weighting, self._shape[1]), self._group()
+        self._steps.append(HeadStep(attention, linear, value, output, group))
         return output.rows, group
 
     def _feed_forward(self, layer: FeedForward) -> None:
         rows, bias = np.unique(layer.output.rows), layer.output_bias.dense(self._dtype)
         kinds = self._written_kinds(layer)[rows]
-        planned = list[tuple[Ints, Ints, Affine, ColumnMap, bool]]()
+        planned = list[tuple[Ints, FeedForwardStep, DenseStream | None]]()
         for kind in np.unique(kinds).tolist():  # all of them read before any writes
             own = rows[kinds == kind]
             units = np.unique(layer.output.columns[np.isin(layer.output.rows, own)])
             matrix = self._maps.of(layer.input, units)
             hidden = self._affine(matrix, layer.input_bias.selected(units).dense(self._dtype))
-            planned.append((own, matrix.reads, hidden, self._maps.of(layer.output, own, units), kind < 8))
-        added = [written(hidden.on(self._still[reads]), output) if still else None for _, reads, hidden, output, still in planned]
-        for (own, _, hidden, output, _), numbers in zip(planned, added, strict=True):
-            if numbers is not None:
-                self._write_still(own, numbers, bias[own])
+            step = FeedForwardStep(hidden, self._maps.of(layer.output, own, units), self._group())
+            planned.append((own, step, step.on(self._still[matrix.reads]) if kind < 8 else None))
+        for own, step, added in planned:
+            if added is not None:
+                self._write_still(own, added, bias[own])
             else:
-                self._steps.append(FeedForwardStep(hidden, output, group := self._group()))
-                self._write(own, group, bias[own])
+                self._steps.append(step)
+                self._write(own, step.group, bias[own])
         alone = np.setdiff1d(layer.output_bias.rows, rows)
         self._write_still(alone, None, bias[alone])
 

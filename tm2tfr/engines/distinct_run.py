@@ -17,10 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tm2tfr.engines.dense_parts import DenseStream
-from tm2tfr.engines.distinct import Coded, ColumnMap, compressed, joined_codes
-from tm2tfr.engines.distinct_heads import attended_keys, attended_means, mean_of_all
-from tm2tfr.transformer.matrix import Dtype, Ints
-from tm2tfr.transformer.weights import Head
+from tm2tfr.engines.distinct import KEPT_NUMBERS, NONE, Coded, ColumnMap, Joined, Remembered, compressed, joined_codes
+from tm2tfr.engines.distinct_heads import Attention
+from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints
+
+NO_CODES = Coded(NONE, 0)
 
 
 class Held(NamedTuple):
@@ -59,12 +60,15 @@ class ColumnRun:
 
     Args:
         grids: the first codes; groups: those that depend on token and position alone, by number.
+        last: the combinations of codes in the last run, which are replaced by those of this one.
     """
 
-    def __init__(self, tokens: Ints, grids: Sequence[Grid], groups: Sequence[Held | None]) -> None:
-        self.shape, self._tokens, self._grids = (len(tokens), tokens.shape[1]), tokens, grids
+    def __init__(
+        self, tokens: Ints, grids: Sequence[Grid], groups: Sequence[Held | None], last: dict[tuple[int, ...], Joined]
+    ) -> None:
+        self.batch, self._tokens, self._grids = tokens.shape[1], tokens, grids
         self._codes: list[Coded | None] = [None] * len(grids)
-        self._joined = dict[tuple[int, ...], tuple[int, list[Ints]]]()
+        self._joined, self._last = dict[tuple[int, ...], tuple[int, tuple[Ints, ...]]](), last
         self._groups = list(groups)
 
     def codes(self, number: int) -> Coded:
@@ -79,12 +83,14 @@ class ColumnRun:
         self._codes.append(coded)
         return len(self._codes) - 1
 
-    def joined(self, numbers: tuple[int, ...]) -> tuple[int, list[Ints]]:
+    def joined(self, numbers: tuple[int, ...]) -> tuple[int, tuple[Ints, ...]]:
         """Return the number of the codes of combinations, and of each combination the column of each part."""
         found = self._joined.get(numbers)
         if found is None:
-            whole, of = joined_codes([self.codes(number) for number in numbers])
-            found = self._joined[numbers] = self.new(whole), of
+            whole = joined_codes([self.codes(number) for number in numbers], self._last.get(numbers))
+            if whole.coded.size <= KEPT_NUMBERS:
+                self._last[numbers] = whole._replace(coded=NO_CODES)
+            found = self._joined[numbers] = self.new(whole.coded), whole.of
         return found
 
     def held(self, group: int) -> Held:
@@ -103,32 +109,47 @@ Step = Callable[[ColumnRun], None]
 """A part of a forward pass: it makes groups of groups."""
 
 
-class Reads(NamedTuple):
+class Reads:
     """What a matrix reads: the group, rows of its table, and the places of these among what is read, of each piece."""
 
-    size: int
-    pieces: tuple[tuple[int, Ints, Ints], ...]
+    def __init__(self, size: int, pieces: Sequence[tuple[int, Ints, Ints]], dtype: Dtype) -> None:
+        self._size, self._pieces, self._dtype = size, pieces, dtype
+        self._whole, self._parts = Remembered(self._alone), Remembered(self._combined)
 
-    def of(self, run: ColumnRun, dtype: Dtype) -> Held:
+    def of(self, run: ColumnRun) -> Held:
         """Return it in a run: (size, columns)."""
-        held = [run.held(group) for group, _, _ in self.pieces]
+        held = [run.held(group) for group, _, _ in self._pieces]
         numbers = tuple(sorted({each.coded for each in held})) or (0,)
-        whole, of = run.joined(numbers) if len(numbers) > 1 else (numbers[0], [])
-        x = np.zeros((self.size, run.codes(whole).size), dtype)
-        for (_, source, target), (coded, table) in zip(self.pieces, held, strict=True):
-            x[target] = table[source[:, None], of[numbers.index(coded)]] if of else table[source]
-        return Held(whole, x)
+        if len(numbers) == 1:
+            return Held(numbers[0], self._whole(*(table for _, table in held)))
+        whole, of = run.joined(numbers)
+        parts = [of[numbers.index(coded)] for coded, _ in held]
+        return Held(whole, self._parts(*(table for _, table in held), *parts))
+
+    def _alone(self, *tables: DenseStream) -> DenseStream:
+        x = np.zeros((self._size, tables[0].shape[1] if tables else 1), self._dtype)
+        for (_, source, target), table in zip(self._pieces, tables, strict=True):
+            x[target] = table[source]
+        return x
+
+    def _combined(self, *arrays: AnyArray) -> DenseStream:
+        tables, parts = arrays[: len(self._pieces)], arrays[len(self._pieces) :]
+        x = np.zeros((self._size, len(parts[0])), self._dtype)
+        for (_, source, target), table, part in zip(self._pieces, tables, parts, strict=True):
+            x[target] = table[source[:, None], part]
+        return x
 
 
 class Affine:
-    """A linear map with a bias: ``matrix · x + bias``.
+    """A linear map with a bias, ``matrix · x + bias``, of what it reads.
 
     Args:
         bias: (rows, 1).
     """
 
     def __init__(self, reads: Reads, matrix: ColumnMap, bias: DenseStream) -> None:
-        self._reads, self._matrix, self._bias = reads, matrix, bias
+        self.reads, self._matrix, self._bias = reads, matrix, bias
+        self._on = Remembered(self.on)
 
     def on(self, x: DenseStream) -> DenseStream:
         """x: (reads, columns) → (rows, columns)."""
@@ -138,38 +159,40 @@ class Affine:
 
     def of(self, run: ColumnRun) -> Held:
         """Return it in a run."""
-        coded, x = self._reads.of(run, self._bias.dtype)
-        return Held(coded, self.on(x))
+        coded, x = self.reads.of(run)
+        return Held(coded, self._on(x))
 
 
 class LinearOf:
     """A linear map of what it reads, compressed: a query, a key or a value."""
 
-    def __init__(self, reads: Reads, matrix: ColumnMap, dtype: Dtype) -> None:
-        self._reads, self._matrix, self._dtype = reads, matrix, dtype
+    def __init__(self, reads: Reads, matrix: ColumnMap) -> None:
+        self._reads, self._on = reads, Remembered(lambda x: compressed(matrix(x)))
 
     def of(self, run: ColumnRun) -> tuple[Coded, DenseStream]:
         """Return which column there is at each place, and the columns."""
-        coded, x = self._reads.of(run, self._dtype)
-        return compressed(run.codes(coded), self._matrix(x))
+        coded, x = self._reads.of(run)
+        found = self._on(x)
+        return found.at(run.codes(coded)), found.table
 
 
 class FeedForwardStep:
     """Rows that a feed-forward layer writes, all by the same groups: they become a group."""
 
     def __init__(self, hidden: Affine, output: ColumnMap, group: int) -> None:
-        self._hidden, self._output, self._group = hidden, output, group
+        self._hidden, self._output, self.group = hidden, output, group
+        self._read, self._on = Remembered(compressed), Remembered(lambda x: compressed(self.on(x)))
+
+    def on(self, x: DenseStream) -> DenseStream:
+        """x: (reads, columns) → (rows, columns)."""
+        return self._output(np.maximum(self._hidden.on(x), 0)[self._output.reads])
 
     def __call__(self, run: ColumnRun) -> None:
-        coded, hidden = self._hidden.of(run)
-        before = run.codes(coded)
-        after, table = compressed(before, written(hidden, self._output))
-        run.hold(self._group, Held(coded if after is before else run.new(after), table))
-
-
-def written(hidden: DenseStream, output: ColumnMap) -> DenseStream:
-    """Return what hidden units write: their sums (units, columns) → (rows, columns)."""
-    return output(np.maximum(hidden, 0)[output.reads])
+        number, x = self._hidden.reads.of(run)
+        reads = self._read(x)
+        found = self._on(reads.table)
+        coded = found.at(reads.at(run.codes(number)))
+        run.hold(self.group, Held(run.new(coded), found.table))
 
 
 class HeadStep:
@@ -180,22 +203,27 @@ class HeadStep:
     """
 
     def __init__(
-        self, head: Head, query: LinearOf | None, key: LinearOf | None, value: LinearOf, output: ColumnMap, group: int
+        self,
+        attention: Attention,
+        scored: tuple[LinearOf, LinearOf] | None,
+        value: LinearOf,
+        output: ColumnMap,
+        group: int,
     ) -> None:
-        self._head, self._query, self._key, self._value = head, query, key, value
-        self._output, self._group = output, group
+        self._attention, self._scored, self._value, self.group = attention, scored, value, group
+        self._output = Remembered(output)
 
     def __call__(self, run: ColumnRun) -> None:
-        head, values = self._head, self._value.of(run)
-        if self._query is None or self._key is None:
-            coded, table = mean_of_all(*values, head.mask, run.shape)
+        values = self._value.of(run)
+        if self._scored is None:
+            coded, table = self._attention.everywhere(*values, run.batch)
         else:
-            query, key = self._query.of(run), self._key.of(run)
-            coded, table = attended_means(*values, attended_keys(query, key, head.mask, head.weighting, run.shape[0]))
-        run.hold(self._group, Held(run.new(coded), self._output(table)))
+            query, key = self._scored
+            coded, table = self._attention.means(*values, self._attention.attended(query.of(run), key.of(run)))
+        run.hold(self.group, Held(run.new(coded), self._output(table)))
 
 
-class WriteStep(NamedTuple):
+class WriteStep:
     """Rows of a group added to rows of the stream, and then a bias: these become a group.
 
     Args:
@@ -204,23 +232,36 @@ class WriteStep(NamedTuple):
         by: the group that is added; None: there is only the bias, (rows, 1); added: the places of the rows in its table.
     """
 
-    home: int | None
-    source: Ints
-    base: DenseStream
-    by: int | None
-    added: Ints
-    bias: DenseStream
-    group: int
+    def __init__(
+        self,
+        home: int | None,
+        source: Ints,
+        base: DenseStream,
+        by: int | None,
+        added: Ints,
+        bias: DenseStream,
+        group: int,
+    ) -> None:
+        self._home, self._by, self.group = home, by, group
+        self._alone = Remembered(lambda before: before[source] + bias)
+        self._on_base = Remembered(lambda after: base + after[added] + bias)
+        self._same = Remembered(lambda before, after: before[source] + after[added] + bias)
+        self._joined = Remembered(
+            lambda before, after, first, second: before[source[:, None], first] + after[added[:, None], second] + bias
+        )
 
     def __call__(self, run: ColumnRun) -> None:
-        coded, before = (-1, self.base) if self.home is None else run.held(self.home)
-        before = before if self.home is None else before[self.source]
-        if self.by is not None:
-            other, after = run.held(self.by)
-            after = after[self.added]
-            if self.home is None or coded == other:
-                coded, before = other, before + after
-            else:
-                coded, (first, second) = run.joined((coded, other))
-                before = before[:, first] + after[:, second]
-        run.hold(self.group, Held(coded, before + self.bias))
+        home = None if self._home is None else run.held(self._home)
+        by = None if self._by is None else run.held(self._by)
+        if home is not None and by is not None and home.coded != by.coded:
+            coded, of = run.joined((home.coded, by.coded))
+            held = Held(coded, self._joined(home.table, by.table, *of))
+        elif home is not None and by is not None:
+            held = Held(home.coded, self._same(home.table, by.table))
+        elif home is not None:
+            held = Held(home.coded, self._alone(home.table))
+        elif by is not None:
+            held = Held(by.coded, self._on_base(by.table))
+        else:
+            raise ValueError("nothing is written")
+        run.hold(self.group, held)
