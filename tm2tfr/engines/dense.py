@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -361,16 +361,18 @@ class DenseDecoder:
 
     def _size(self, n: int, block: int) -> int:
         """Return the number of sequences of length n that are run together, of at most so many positions."""
-        decoder = self.decoder
-        stream = n * decoder.layout.width
-        hidden = n * max((len(layer.feed_forward.units) for layer in decoder.layers if layer.feed_forward), default=0)
-        heads = [head for layer in decoder.layers for head in layer.heads]
-        carried = n * max((2 * head.query.shape[0] + 2 * head.value.shape[0] for head in heads), default=0)
-        written = n * sum(len(np.unique(head.output.rows)) for head in heads)
-        scores = n * n if heads else 0
-        item = self.dtype.itemsize
-        most = self._memory // max(1, item * (4 * stream + hidden + carried + written + 4 * scores))
+        item, (each, pair) = self.dtype.itemsize, self._numbers
+        most = self._memory // max(1, item * n * (each + pair * n))
         return max(1, min(most, block // max(1, n)))
+
+    @cached_property
+    def _numbers(self) -> tuple[int, int]:
+        """The numbers in memory at most for each position, and for each pair of positions."""
+        heads = [head for layer in self.decoder.layers for head in layer.heads]
+        hidden = max((len(layer.feed_forward.units) for layer in self.decoder.layers if layer.feed_forward), default=0)
+        carried = max((2 * head.query.shape[0] + 2 * head.value.shape[0] for head in heads), default=0)
+        written = sum(len(np.unique(head.output.rows)) for head in heads)
+        return 4 * self.decoder.layout.width + hidden + carried + written, 4 if heads else 0
 
 
 @lru_cache(maxsize=8)

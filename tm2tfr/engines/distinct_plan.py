@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from tm2tfr.engines.dense_parts import Bools, DenseStream
-from tm2tfr.engines.distinct import ColumnMap, Joined, distinct_columns
+from tm2tfr.engines.distinct import ColumnMap, Joined, Remembered, distinct_columns
 from tm2tfr.engines.distinct_heads import Attention
 from tm2tfr.engines.distinct_run import (
     Affine,
@@ -73,8 +73,8 @@ class ColumnPlan:
             self._layer(layer)
         bias = decoder.unembedding_bias.dense(self._dtype)
         self._outputs = [
-            self._affine(maps.of(decoder.unembedding, np.arange(cut.start, cut.stop)), bias[cut])
-            for cut in logit_sections(decoder)
+            (self._affine(maps.of(decoder.unembedding, np.arange(cut.start, cut.stop)), bias[cut]), read and Remembered(read))
+            for cut, read in logit_sections(decoder)
         ]
 
     def passed(self, tokens: Ints, sequences: slice, refused: Bools) -> PassedBatch:
@@ -82,10 +82,10 @@ class ColumnPlan:
         run = ColumnRun(np.ascontiguousarray(tokens.T), self._grids, self._groups, self._last)
         for step in self._steps:
             step(run)
-        ends = [output.of(run) for output in self._outputs]
-        parts = [SectionLogits(run.codes(coded), table) for coded, table in ends]
+        ends = [(output.of(run), read) for output, read in self._outputs]
+        parts = [SectionLogits(run.codes(coded), table, read) for (coded, table), read in ends]
         stream = partial(self._residual, run, tokens)
-        return PassedBatch(self._maps.decoder, sequences, self._shape[1], parts, stream, refused)
+        return PassedBatch(sequences, self._shape[1], parts, stream, refused)
 
     def _residual(self, run: ColumnRun, tokens: Ints) -> DenseStream:
         """Return the stream at the end of a run of sequences, (batch, n): (width, batch, n)."""

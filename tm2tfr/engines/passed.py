@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +19,21 @@ from tm2tfr.transformer.weights import Decoder
 
 
 class SectionLogits(NamedTuple):
-    """The logits of an output: which column there is at each place, and columns: (rows, columns)."""
+    """The logits of an output: which column there is at each place, and columns: (rows, columns).
+
+    Args:
+        read: returns what columns say, see `tm2tfr.engines.reading.read_output`; None: there are no outputs.
+    """
 
     coded: Coded
     table: DenseStream
+    read: Callable[[DenseStream], AnyArray] | None
 
 
-def logit_sections(decoder: Decoder) -> list[slice]:
-    """Return the rows of the unembedding by output; of a decoder without outputs all of them."""
-    return [cut for _, cut in sections(decoder.outputs)] or [slice(0, decoder.answers)]
+def logit_sections(decoder: Decoder) -> list[tuple[slice, Callable[[DenseStream], AnyArray] | None]]:
+    """Return the rows of the unembedding by output, and what reads them; of a decoder without outputs all rows."""
+    read = [(cut, partial(read_output, output, soft=decoder.soft)) for output, cut in sections(decoder.outputs)]
+    return [*read] or [(slice(0, decoder.answers), None)]
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,6 @@ class PassedBatch:
     """The end of a forward pass of some sequences of a batch.
 
     Args:
-        decoder: the weights.
         sequences: which of the batch.
         n: the number of positions.
         parts: the logits of each output, or of all tokens.
@@ -43,7 +48,6 @@ class PassedBatch:
         refused: (sequences,) those with a number that is too large, where that raises no error.
     """
 
-    decoder: Decoder
     sequences: slice
     n: int
     parts: Sequence[SectionLogits]
@@ -58,8 +62,8 @@ class PassedBatch:
         places = residual.shape[1] * residual.shape[2]
         coded = Coded(np.arange(places).reshape(residual.shape[1:]).T, places)
         flat = logits.reshape(len(logits), places)
-        parts = [SectionLogits(coded, flat[cut]) for cut in logit_sections(decoder)]
-        return cls(decoder, sequences, residual.shape[2], parts, lambda: residual, refused)
+        parts = [SectionLogits(coded, flat[cut], read) for cut, read in logit_sections(decoder)]
+        return cls(sequences, residual.shape[2], parts, lambda: residual, refused)
 
     @property
     def residual(self) -> DenseStream:
@@ -70,9 +74,8 @@ class PassedBatch:
     def logits(self) -> DenseStream:
         """The logits: (answers, sequences, n)."""
         shape = len(self.refused), self.n
-        return np.concatenate([table[:, np.broadcast_to(coded.places.T, shape)] for coded, table in self.parts])
+        return np.concatenate([table[:, np.broadcast_to(coded.places.T, shape)] for coded, table, _ in self.parts])
 
     def answers(self) -> list[AnyArray]:
         """Return what each output answers, as `tm2tfr.engines.reading.read_outputs` does: (sequences or 1, n or 1) each."""
-        found = [(output, *part) for output, part in zip(self.decoder.outputs, self.parts, strict=True)]
-        return [read_output(output, table, soft=self.decoder.soft).take(coded.places).T for output, coded, table in found]
+        return [read(table).take(coded.places).T for coded, table, read in self.parts if read is not None]

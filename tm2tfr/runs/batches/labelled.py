@@ -128,7 +128,8 @@ class LabellerRuns:
         given, wanted, undefined = tokens.astype(np.int64), np.zeros((0, *tokens.shape)), numbers[:0]
         if self._checked:
             defined, wanted = self.labels(given)
-            numbers, undefined, given = numbers[defined], numbers[~defined], given[defined]
+            if not defined.all():
+                numbers, undefined, given = numbers[defined], numbers[~defined], given[defined]
         fed = given if self._program is None else self.labels.fed(given)
         shape, outputs = fed.shape, self._decoder.outputs if self._rows else ()
         values = [np.empty(shape, dtype=np.float64 if output.labels is None else np.int32) for output in outputs]
@@ -147,12 +148,13 @@ class LabellerRuns:
                 self._read(answers, slice(0, 1), wanted[:, k : k + 1, n], part, same[k : k + 1, n])
         refused &= sizes < shape[1]
         differs = np.where(same.all(axis=1), -1, same.argmin(axis=1))
-        said, upto = (~np.isnan(wanted)).sum(axis=0), np.where(differs < 0, sizes, differs + 1)
-        compared = np.zeros(shape[0], dtype=np.int64)
-        if self._checked:
-            compared = np.where(np.arange(shape[1]) < upto[:, None], 1 + said, 0).sum(axis=1)  # the token as well
-        outcomes = self.labels.outcomes(given) if self._checked and self._rows and len(given) else ()
+        said = len(wanted) - np.isnan(wanted).sum(axis=0)
         cells = said.sum(axis=1)
+        compared = cells + shape[1] if self._checked else np.zeros(shape[0], dtype=np.int64)  # the token as well
+        if self._checked and not (whole := (differs < 0) & ~refused).all():
+            part, upto = np.flatnonzero(~whole), np.where(differs < 0, sizes, differs + 1)
+            compared[part] = np.where(np.arange(shape[1]) < upto[part, None], 1 + said[part], 0).sum(axis=1)
+        outcomes = self.labels.outcomes(given) if self._checked and self._rows and len(given) else ()
         return OneLength(numbers, undefined, given, fed, values, sizes, refused, differs, compared, cells, outcomes)
 
     def _read(

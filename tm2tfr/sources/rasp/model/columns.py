@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract.labelling import LookMatrix, claimed, sight_matrix
-from tm2tfr.sources.rasp.evaluate_many import Matrices, Places
+from tm2tfr.sources.rasp.evaluate_many import Matrices
+from tm2tfr.sources.rasp.value_lists import Places
 from tm2tfr.sources.rasp.model.claims import (
     FoundOf,
     Gaze,
