@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tm2tfr.base.choices import DTYPES, Float
 from tm2tfr.base.errors import EngineError
@@ -37,7 +37,7 @@ from tm2tfr.engines.dense_parts import (
     read,
 )
 from tm2tfr.engines.dependence import Same
-from tm2tfr.engines.distinct_plan import ColumnMaps, ColumnPlan
+from tm2tfr.engines.distinct_plan import PAIRS, PLACES, ColumnPlans
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.engines.passed import PassedBatch
 from tm2tfr.transformer.attention import attended, in_sight
@@ -50,11 +50,6 @@ MEMORY = 2**28
 """The most bytes that a block of sequences takes, beside the results."""
 BLOCK = 2**12
 """The number of positions of a block, if there is memory: as a row of numbers they fit into a processor's cache."""
-BY_COLUMNS, PAIRS, FEW, GRID = 2**16, 2**19, 64, 2**16
-"""Different columns are computed once where there are at least `FEW` places and at most `GRID` pairs of token and position:
-so many positions, and pairs of them, are a block."""
-PLANS = 16
-"""The number of lengths whose plans are kept."""
 
 RunHeads = Callable[[int, DenseStream], list[DenseStream]]
 """(layer, what its heads read) → what each of them adds to ``x[head.rows]``."""
@@ -139,8 +134,7 @@ class DenseDecoder:
         self._unembedding = LinearMap(decoder.unembedding, self.dtype)
         self._bias = decoder.unembedding_bias.dense(self.dtype)[:, 0]
         plain = not (careful or decoder.loops or decoder.normed or decoder.soft or decoder.tempered)
-        self._maps = ColumnMaps(decoder, self.dtype) if plain else None
-        self._plans = dict[int, ColumnPlan]()
+        self._plans = ColumnPlans(decoder, self.dtype, lambda tokens: self._embedded(tokens, 0)) if plain else None
 
     def forward(
         self, tokens: int | Ints, position: int, attend: RunHeads, refusals: Refusals, stage: OnStage | None = None
@@ -313,8 +307,8 @@ class DenseDecoder:
                 number of a sequence is too large.
         """
         given = self._checked(tokens)
-        plan = self._plan(given)
-        most = self._size(given.shape[1], BLOCK if plan is None else min(BY_COLUMNS, PAIRS // given.shape[1]))
+        plan = None if self._plans is None else self._plans.of(given)
+        most = self._size(given.shape[1], BLOCK if plan is None else min(PLACES, PAIRS // given.shape[1]))
         number = -(-len(given) // most) if given.size else 0
         for n in range(number):  # of equal size
             part = slice(len(given) * n // number, len(given) * (n + 1) // number)
@@ -328,19 +322,6 @@ class DenseDecoder:
                 raise refusals.errors[min(refusals.errors)]
             refused[list(refusals.errors)] = True
             yield PassedBatch.of_all(self.decoder, part, residual, logits, refused)
-
-    def _plan(self, tokens: Ints) -> ColumnPlan | None:
-        """Return the plan by different columns of sequences like these, (batch, n); None if they are run place by place."""
-        n, many = tokens.shape[1], len(self.decoder.vocabulary)
-        if self._maps is None or tokens.size < FEW or n * many > GRID:
-            return None
-        found = self._plans.get(n)
-        if found is None:
-            if len(self._plans) == PLANS:
-                self._plans.pop(next(iter(self._plans)), None)
-            embedded = self._embedded(np.repeat(np.arange(many)[:, None], n, axis=1), 0)
-            found = self._plans[n] = ColumnPlan(self._maps, embedded)
-        return found
 
     def _attend(self, refusals: Refusals, layer: int, reads: DenseStream) -> list[DenseStream]:
         return [head.all(reads, refusals, watched=False).added for head in self.layers[layer].heads]

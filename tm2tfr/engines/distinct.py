@@ -132,7 +132,9 @@ def distinct_columns(table: DenseStream) -> tuple[Ints, DenseStream]:
         return np.zeros(columns, dtype=np.int64), table[:, :1]
     records = np.ascontiguousarray(table.T + table.dtype.type(0))  # -0 becomes 0
     known: dict[bytes, int] = {}
-    numbers = [known.setdefault(each, len(known)) for each in records.view(f"V{records.itemsize * len(table)}")[:, 0].tolist()]
+    numbers = [
+        known.setdefault(each, len(known)) for each in records.view(f"V{records.itemsize * len(table)}")[:, 0].tolist()
+    ]
     if len(known) == columns:
         return np.arange(columns), table
     codes = np.array(numbers, dtype=np.int64)
@@ -189,8 +191,7 @@ class ColumnMap:
             return np.zeros((0, x.shape[1]), x.dtype)
         depth = len(self._columns)
         if depth > SHORT and self._dense is not None and exact_sums(x.dtype, depth * self._largest, x):
-            whole: DenseStream = self._dense @ x
-            return whole
+            return np.asarray(self._dense @ x)
         if self._columns.size * x.shape[1] > TERMS:
             total: DenseStream = self._values[0] * x[self._columns[0]]
             for columns, values in zip(self._columns[1:], self._values[1:], strict=True):
@@ -199,4 +200,4 @@ class ColumnMap:
         products = self._values * x[self._columns]
         for product in products[1:]:
             products[0] += product
-        return products[0]
+        return np.asarray(products[0])

@@ -12,10 +12,10 @@ from tm2tfr.base.choices import UNIQUE, Weighting
 from tm2tfr.engines.dense_heads import exact_sums, means, means_of_all, products, seen_from
 from tm2tfr.engines.dense_parts import Bools, DenseStream
 from tm2tfr.engines.distinct import NONE, Coded, Remembered, joined_codes, numbered_keys
-from tm2tfr.transformer.matrix import AnyArray, Ints
+from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints
 from tm2tfr.transformer.weights import Mask
 
-PAIRS = 2**20
+MOST_PAIRS = 2**20
 """The most pairs of positions that are looked at at once, where one query position does not have more."""
 KEYS = 2**62
 """Packed sums stay below this."""
@@ -69,7 +69,7 @@ class Attention:
         looked = np.broadcast_to(key.places, (n, key.places.shape[1]))
         batch = max(at.shape[1], looked.shape[1])
         ranks = self._ranks(q, k) if query.size * key.size <= 2 * batch * n * n else None
-        step, parts = max(1, PAIRS // (batch * n)), list[Bools]()
+        step, parts = max(1, MOST_PAIRS // (batch * n)), list[Bools]()
         for start in range(0, len(at), step):
             part = slice(start, min(start + step, len(at)))
             if ranks is None:
@@ -99,7 +99,7 @@ class Attention:
 
 def _sums(attended: Bools, terms: Ints, size: int) -> Ints:
     """Return the sums of terms, (n or 1, batch or 1), over the keys attended to; size: above all of them."""
-    dtype = np.int32 if size < 2**31 else np.int64  # `np.where` takes three times as long
+    dtype: Dtype = np.dtype(np.int32 if size < 2**31 else np.int64)  # `np.where` takes three times as long
     found: Ints = np.add.reduce(attended.astype(dtype) * terms.astype(dtype)[:, None], axis=0, dtype=dtype).astype(np.int64)
     return found
 
@@ -156,7 +156,7 @@ def _apart(found: DenseStream) -> tuple[Coded, DenseStream]:
 
 
 def _ranks(queries: DenseStream, keys: DenseStream) -> AnyArray:
-    """Return the place of each score among all in increasing order, from 1, as one row: (d_k, columns) → (queries · keys,)."""
+    """Return the place of each score among all in increasing order, from 1: (d_k, columns) each → (queries · keys,)."""
     found, places = np.unique(products(queries[:, None], keys[:, None]), return_inverse=True)
     return (places.reshape(-1) + 1).astype(np.min_scalar_type(len(found) + 1))
 

@@ -6,6 +6,7 @@ belong to one group each, see `tm2tfr.engines.distinct_run`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -26,9 +27,15 @@ from tm2tfr.engines.distinct_run import (
     WriteStep,
 )
 from tm2tfr.engines.passed import PassedBatch, SectionLogits, logit_sections
-from tm2tfr.transformer.matrix import Dtype, Ints, Matrix
+from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
+FEW, GRID = 64, 2**16
+"""There are plans for at least `FEW` places, and at most `GRID` pairs of token and position."""
+LENGTHS = 16
+"""The number of lengths whose plans are kept."""
+PLACES, PAIRS = 2**16, 2**19
+"""The number of places of a block, and of pairs of positions of a sequence."""
 EVERYWHERE, STILL = -2, -1
 """In place of the number of a group: a direction is the same at all places; it depends on token and position alone."""
 KINDS = 60
@@ -52,6 +59,30 @@ class ColumnMaps:
         return self._made[key]
 
 
+class ColumnPlans:
+    """The plans of a decoder, by the length of sequences.
+
+    Args:
+        embedded: tokens (tokens, n) → the stream after the embedding: (width, tokens, n).
+    """
+
+    def __init__(self, decoder: Decoder, dtype: Dtype, embedded: Callable[[Ints], DenseStream]) -> None:
+        self._maps, self._embedded, self._plans = ColumnMaps(decoder, dtype), embedded, dict[int, ColumnPlan]()
+
+    def of(self, tokens: Ints) -> ColumnPlan | None:
+        """Return the plan of sequences like these, (batch, n); None if they are better run place by place."""
+        n, many = tokens.shape[1], len(self._maps.decoder.vocabulary)
+        if tokens.size < FEW or n * many > GRID:
+            return None
+        found = self._plans.get(n)
+        if found is None:
+            if len(self._plans) >= LENGTHS:
+                self._plans.clear()
+            grid = np.repeat(np.arange(many)[:, None], n, axis=1)
+            found = self._plans[n] = ColumnPlan(self._maps, self._embedded(grid))
+        return found
+
+
 class ColumnPlan:
     """The steps of a forward pass on sequences of n tokens.
 
@@ -72,10 +103,10 @@ class ColumnPlan:
         for layer in decoder.layers:
             self._layer(layer)
         bias = decoder.unembedding_bias.dense(self._dtype)
-        self._outputs = [
-            (self._affine(maps.of(decoder.unembedding, np.arange(cut.start, cut.stop)), bias[cut]), read and Remembered(read))
-            for cut, read in logit_sections(decoder)
-        ]
+        self._outputs = list[tuple[Affine, Callable[[DenseStream], AnyArray] | None]]()
+        for cut, read in logit_sections(decoder):
+            rows = maps.of(decoder.unembedding, np.arange(cut.start, cut.stop))
+            self._outputs.append((self._affine(rows, bias[cut]), None if read is None else Remembered(read)))
 
     def passed(self, tokens: Ints, sequences: slice, refused: Bools) -> PassedBatch:
         """Run sequences, (batch, n), which are these of a batch; refused: (batch,), that none of them is."""

@@ -1,4 +1,4 @@
-"""The end of a forward pass of some sequences of a batch: the stream, and the logits of each output as different columns."""
+"""The end of a forward pass of some sequences of a batch: the stream, and logits as different columns."""
 
 from __future__ import annotations
 

@@ -152,8 +152,8 @@ class LabellerRuns:
         cells = said.sum(axis=1)
         compared = cells + shape[1] if self._checked else np.zeros(shape[0], dtype=np.int64)  # the token as well
         if self._checked and not (whole := (differs < 0) & ~refused).all():
-            part, upto = np.flatnonzero(~whole), np.where(differs < 0, sizes, differs + 1)
-            compared[part] = np.where(np.arange(shape[1]) < upto[part, None], 1 + said[part], 0).sum(axis=1)
+            short, upto = np.flatnonzero(~whole), np.where(differs < 0, sizes, differs + 1)
+            compared[short] = np.where(np.arange(shape[1]) < upto[short, None], 1 + said[short], 0).sum(axis=1)
         outcomes = self.labels.outcomes(given) if self._checked and self._rows and len(given) else ()
         return OneLength(numbers, undefined, given, fed, values, sizes, refused, differs, compared, cells, outcomes)
 

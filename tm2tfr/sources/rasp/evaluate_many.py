@@ -65,7 +65,9 @@ class ManyInputs:
                 self._steps[n] = (node, self._repeat(node, again))
         still = set[rasp.Node]()
         for node in self.nodes:
-            if not isinstance(node, rasp.Tokens | rasp.State | rasp.Repeat | rasp.Looped) and still.issuperset(rasp.made_of(node)):
+            if not isinstance(node, rasp.Tokens | rasp.State | rasp.Repeat | rasp.Looped) and still.issuperset(
+                rasp.made_of(node)
+            ):
                 still.add(node)
         self._still = [(node, step) for node, step in self._steps if node in still]
         self._moving = [(node, step) for node, step in self._steps if node not in still]
@@ -282,9 +284,9 @@ def _selected(matrix: Matrices, numbers: NDArray[Any], largest: int) -> NDArray[
     if numbers.dtype == object or len(matrix) * largest >= LONG:
         summed: NDArray[Any] = (matrix * numbers.astype(object)[:, None]).sum(axis=0)
         return summed
-    dtype = np.int32 if len(matrix) * largest < _SHORT else np.int64
+    dtype: np.dtype[Any] = np.dtype(np.int32 if len(matrix) * largest < _SHORT else np.int64)
     terms = matrix.astype(dtype) * numbers.astype(dtype)[:, None]
-    return np.add.reduce(terms, axis=0, dtype=dtype).astype(np.int64)
+    return np.asarray(np.add.reduce(terms, axis=0, dtype=dtype).astype(np.int64))
 
 
 def _each_once(totals: NDArray[Any], counts: NDArray[np.int64], place: Callable[[int, int], int]) -> Places:

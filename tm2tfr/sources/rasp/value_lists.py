@@ -69,7 +69,7 @@ class ValueLookup:
 
     def __init__(self, sources: Sequence[ValueList], function: Callable[..., int], dtype: type = np.int64) -> None:
         self._sources, self._function = sources, function
-        self._table = np.full((1,) * len(sources), UNKNOWN, dtype=dtype)
+        self._table: NDArray[Any] = np.full((1,) * len(sources), UNKNOWN, dtype=dtype)
         self._sizes: list[int] = []
         self.least = UNKNOWN
         """The least entry of the table for the values that there are."""
