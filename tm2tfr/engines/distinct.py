@@ -17,7 +17,7 @@ from tm2tfr.engines.dense_heads import exact_sums
 from tm2tfr.engines.dense_parts import DenseStream
 from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints, Matrix
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 NONE: Ints = np.zeros(0, dtype=np.int64)
 KEPT_NUMBERS = 2**16
 """Results of larger arrays are not kept from batch to batch."""
@@ -33,7 +33,7 @@ TERMS, DENSE = 2**17, 2**20
 """The most products of a matrix that are made at once, and the most entries of a matrix product, zeros included."""
 
 
-class Coded(NamedTuple):
+class ColumnCodes(NamedTuple):
     """Which of some columns there is at each place.
 
     Args:
@@ -46,17 +46,17 @@ class Coded(NamedTuple):
     size: int
 
 
-class Remembered(Generic[Result]):
+class LastResult(Generic[_Result]):
     """A function of arrays with its last result, which is returned again for the very same arrays.
 
     From batch to batch the different columns are mostly the same, and only which of them is where differs.
     """
 
-    def __init__(self, function: Callable[..., Result]) -> None:
+    def __init__(self, function: Callable[..., _Result]) -> None:
         self._function = function
-        self._last: tuple[tuple[AnyArray, ...], Result] | None = None
+        self._last: tuple[tuple[AnyArray, ...], _Result] | None = None
 
-    def __call__(self, *arrays: AnyArray) -> Result:
+    def __call__(self, *arrays: AnyArray) -> _Result:
         last = self._last
         if last is not None and len(arrays) == len(last[0]) and all(map(is_, arrays, last[0])):
             return last[1]
@@ -65,7 +65,7 @@ class Remembered(Generic[Result]):
         return result
 
 
-def numbered_keys(keys: Ints, size: int, last: Ints = NONE) -> tuple[Coded, Ints]:
+def numbered_keys(keys: Ints, size: int, last: Ints = NONE) -> tuple[ColumnCodes, Ints]:
     """Number the keys that occur in increasing order: keys (n or 1, batch or 1), all below `size`.
 
     Args:
@@ -76,15 +76,15 @@ def numbered_keys(keys: Ints, size: int, last: Ints = NONE) -> tuple[Coded, Ints
     """
     if size > 4 * keys.size + SPARSE:
         found, places = np.unique(keys, return_inverse=True)
-        return Coded(places.reshape(keys.shape), len(found)), _again(found, last)
+        return ColumnCodes(places.reshape(keys.shape), len(found)), _again(found, last)
     there = np.zeros(size, dtype=np.bool_)
     there[keys] = True
     found = np.flatnonzero(there)
     if len(found) == size:
-        return Coded(keys, size), _again(found, last)
+        return ColumnCodes(keys, size), _again(found, last)
     numbers = np.empty(size, dtype=np.int64)
     numbers[found] = np.arange(len(found))
-    return Coded(numbers.take(keys), len(found)), _again(found, last)
+    return ColumnCodes(numbers.take(keys), len(found)), _again(found, last)
 
 
 def _again(found: Ints, last: Ints) -> Ints:
@@ -98,20 +98,20 @@ class Joined(NamedTuple):
         sizes, found: those of the parts, and the keys of their combinations, from which `of` follows.
     """
 
-    coded: Coded
+    coded: ColumnCodes
     of: tuple[Ints, ...]
     sizes: tuple[int, ...]
     found: tuple[Ints, ...]
 
 
-def joined_codes(parts: Sequence[Coded], last: Joined | None = None) -> Joined:
+def joined_codes(parts: Sequence[ColumnCodes], last: Joined | None = None) -> Joined:
     """Return which combination of columns there is at each place; last: what was returned for the last batch."""
     sizes, whole, keys_found = tuple(part.size for part in parts), parts[0], list[Ints]()
     known = None if last is None or last.sizes != sizes else last
     for place, part in enumerate(parts[1:]):
         keys = whole.places * part.size + part.places
         if keys.size > SPARSE and 2 * max(whole.size, part.size) > keys.size:  # nearly all places differ already
-            whole, found = Coded(np.arange(keys.size).reshape(keys.shape), keys.size), keys.ravel()
+            whole, found = ColumnCodes(np.arange(keys.size).reshape(keys.shape), keys.size), keys.ravel()
         else:
             before = NONE if known is None or place >= len(known.found) else known.found[place]
             whole, found = numbered_keys(keys, whole.size * part.size, before)
@@ -143,28 +143,28 @@ def distinct_columns(table: DenseStream) -> tuple[Ints, DenseStream]:
     return codes, table[:, first]
 
 
-class Compressed(NamedTuple):
+class DistinctColumns(NamedTuple):
     """Columns without those that are there twice: the new number of each old one, None if all stay; and the columns."""
 
     codes: Ints | None
     table: DenseStream
 
-    def at(self, coded: Coded) -> Coded:
+    def at(self, coded: ColumnCodes) -> ColumnCodes:
         """Return the new numbers at each place."""
         if self.codes is None:
             return coded
         if self.table.shape[1] == 1:
-            return Coded(np.zeros((1, 1), dtype=np.int64), 1)
-        return Coded(self.codes.take(coded.places), self.table.shape[1])
+            return ColumnCodes(np.zeros((1, 1), dtype=np.int64), 1)
+        return ColumnCodes(self.codes.take(coded.places), self.table.shape[1])
 
 
-def compressed(table: DenseStream) -> Compressed:
+def compressed(table: DenseStream) -> DistinctColumns:
     """Return columns, (rows, columns), without those that are there twice, where that is worth looking."""
     columns = table.shape[1]
     if not WORTH < columns <= MOST and len(table):
-        return Compressed(None, table)
+        return DistinctColumns(None, table)
     codes, found = distinct_columns(table)
-    return Compressed(None if found.shape[1] == columns else codes, found)
+    return DistinctColumns(None if found.shape[1] == columns else codes, found)
 
 
 class ColumnMap:

@@ -11,7 +11,7 @@ import numpy as np
 from tm2tfr.base.choices import UNIQUE, Weighting
 from tm2tfr.engines.dense_heads import exact_sums, means, means_of_all, products, seen_from
 from tm2tfr.engines.dense_parts import Bools, DenseStream
-from tm2tfr.engines.distinct import NONE, Coded, Remembered, joined_codes, numbered_keys
+from tm2tfr.engines.distinct import NONE, ColumnCodes, LastResult, joined_codes, numbered_keys
 from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints
 from tm2tfr.transformer.weights import Mask
 
@@ -21,12 +21,12 @@ KEYS = 2**62
 """Packed sums stay below this."""
 
 
-class Attention:
+class BatchAttention:
     """How a head attends, and what it carries away, in batches of sequences of n tokens."""
 
     def __init__(self, mask: Mask, weighting: Weighting, n: int) -> None:
         self._mask, self._weighting, self._n = mask, weighting, n
-        self._packed, self._ranks = Remembered(self._pack), Remembered(_ranks)
+        self._packed, self._ranks = LastResult(self._pack), LastResult(_ranks)
 
     def _pack(self, table: DenseStream) -> list[_Packed] | None:
         """Return values, (d_v, columns), packed into as few numbers as there is room for; None if sums are not exact."""
@@ -42,9 +42,9 @@ class Attention:
             size *= radix
         return [*found, _Packed(table[start:], n)]
 
-    def everywhere(self, values: Coded, table: DenseStream, batch: int) -> tuple[Coded, DenseStream]:
+    def everywhere(self, values: ColumnCodes, table: DenseStream, batch: int) -> tuple[ColumnCodes, DenseStream]:
         """Return the mean over all positions seen, as codes and columns: values with their columns, (d_v, columns)."""
-        n, parts = self._n, list[tuple[Coded, DenseStream]]()
+        n, parts = self._n, list[tuple[ColumnCodes, DenseStream]]()
         packs = self._packed(table)
         if packs is None:
             return _apart(means_of_all(table[:, np.broadcast_to(values.places, (n, batch)).T], self._mask))
@@ -62,7 +62,7 @@ class Attention:
             parts.append(packed.means(keys))
         return _together(parts)
 
-    def attended(self, queries: tuple[Coded, DenseStream], keys: tuple[Coded, DenseStream]) -> Bools:
+    def attended(self, queries: tuple[ColumnCodes, DenseStream], keys: tuple[ColumnCodes, DenseStream]) -> Bools:
         """Return the keys attended to: codes and columns, (d_k, columns), of both → (n_key, n_query or 1, batch or 1)."""
         (query, q), (key, k), n, mask = queries, keys, self._n, self._mask
         at = query.places if mask == "none" else np.broadcast_to(query.places, (n, query.places.shape[1]))
@@ -82,7 +82,7 @@ class Attention:
             parts.append(_only(self._weighting, scores == scores.max(axis=0)))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
-    def means(self, values: Coded, table: DenseStream, attended: Bools) -> tuple[Coded, DenseStream]:
+    def means(self, values: ColumnCodes, table: DenseStream, attended: Bools) -> tuple[ColumnCodes, DenseStream]:
         """Return the means of the values attended to, as codes and columns: see `attended`."""
         n, queries, batch = attended.shape
         packs = self._packed(table)
@@ -92,7 +92,7 @@ class Attention:
             return _apart(means(table[:, np.broadcast_to(values.places, (n, batch)).T], there))
         counts = np.add.reduce(attended, axis=0, dtype=np.min_scalar_type(n))
         if counts.max() == 1:
-            return Coded(_sums(attended, values.places, values.size), values.size), table
+            return ColumnCodes(_sums(attended, values.places, values.size), values.size), table
         found = [(packed, _sums(attended, packed.numbers.take(values.places), packed.size)) for packed in packs]
         return _together([packed.means(keys) for packed, keys in found])
 
@@ -122,9 +122,9 @@ class _Packed:
         for row, size in zip(values, self._sizes, strict=True):
             self.numbers += row * self.size
             self.size *= size
-        self._last, self._means = NONE, Remembered(self._of)
+        self._last, self._means = NONE, LastResult(self._of)
 
-    def means(self, keys: Ints) -> tuple[Coded, DenseStream]:
+    def means(self, keys: Ints) -> tuple[ColumnCodes, DenseStream]:
         """Return what sums of `numbers` stand for, as codes and columns of means."""
         coded, found = numbered_keys(keys, self.size, self._last)
         self._last = found  # other threads may write here
@@ -140,7 +140,7 @@ class _Packed:
         return mean
 
 
-def _together(parts: list[tuple[Coded, DenseStream]]) -> tuple[Coded, DenseStream]:
+def _together(parts: list[tuple[ColumnCodes, DenseStream]]) -> tuple[ColumnCodes, DenseStream]:
     """Return several rows of columns as one table."""
     if len(parts) == 1:
         return parts[0]
@@ -148,11 +148,11 @@ def _together(parts: list[tuple[Coded, DenseStream]]) -> tuple[Coded, DenseStrea
     return whole.coded, np.concatenate([table[:, own] for own, (_, table) in zip(whole.of, parts, strict=True)])
 
 
-def _apart(found: DenseStream) -> tuple[Coded, DenseStream]:
+def _apart(found: DenseStream) -> tuple[ColumnCodes, DenseStream]:
     """Return columns at places, (rows, batch, n), as columns of their own."""
     places = found.shape[1:]
     number = places[0] * places[1]
-    return Coded(np.arange(number).reshape(places).T, number), found.reshape(len(found), number)
+    return ColumnCodes(np.arange(number).reshape(places).T, number), found.reshape(len(found), number)
 
 
 def _ranks(queries: DenseStream, keys: DenseStream) -> AnyArray:

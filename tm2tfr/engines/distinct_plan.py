@@ -12,18 +12,18 @@ from functools import partial
 import numpy as np
 
 from tm2tfr.engines.dense_parts import Bools, DenseStream
-from tm2tfr.engines.distinct import ColumnMap, Joined, Remembered, distinct_columns
-from tm2tfr.engines.distinct_heads import Attention
+from tm2tfr.engines.distinct import ColumnMap, Joined, LastResult, distinct_columns
+from tm2tfr.engines.distinct_heads import BatchAttention
 from tm2tfr.engines.distinct_run import (
-    Affine,
+    AffineReads,
     ColumnRun,
+    ColumnStep,
     FeedForwardStep,
-    Grid,
     HeadStep,
     Held,
     LinearOf,
     Reads,
-    Step,
+    TokenGrid,
     WriteStep,
 )
 from tm2tfr.engines.passed import PassedBatch, SectionLogits, logit_sections
@@ -96,17 +96,17 @@ class ColumnPlan:
         self._maps, self._dtype, self._shape = maps, maps.dtype, (tokens, n)
         self._still = embedded.reshape(width, tokens * n)
         self._home, self._place = np.full(width, STILL), np.zeros(width, dtype=np.int64)
-        self._grids, self._numbers = list[Grid](), dict[bytes, int]()
+        self._grids, self._numbers = list[TokenGrid](), dict[bytes, int]()
         self._groups, self._views = list[Held | None](), dict[bytes, int]()
-        self._steps, self._last = list[Step](), dict[tuple[int, ...], Joined]()
+        self._steps, self._last = list[ColumnStep](), dict[tuple[int, ...], Joined]()
         self._number(np.zeros(tokens * n, dtype=np.int64), 1)
         for layer in decoder.layers:
             self._layer(layer)
         bias = decoder.unembedding_bias.dense(self._dtype)
-        self._outputs = list[tuple[Affine, Callable[[DenseStream], AnyArray] | None]]()
+        self._outputs = list[tuple[AffineReads, Callable[[DenseStream], AnyArray] | None]]()
         for cut, read in logit_sections(decoder):
             rows = maps.of(decoder.unembedding, np.arange(cut.start, cut.stop))
-            self._outputs.append((self._affine(rows, bias[cut]), None if read is None else Remembered(read)))
+            self._outputs.append((self._affine(rows, bias[cut]), None if read is None else LastResult(read)))
 
     def passed(self, tokens: Ints, sequences: slice, refused: Bools) -> PassedBatch:
         """Run sequences, (batch, n), which are these of a batch; refused: (batch,), that none of them is."""
@@ -141,7 +141,7 @@ class ColumnPlan:
         key = codes.tobytes()
         if key not in self._numbers:
             self._numbers[key] = len(self._grids)
-            self._grids.append(Grid.of(codes.reshape(self._shape), size))
+            self._grids.append(TokenGrid.of(codes.reshape(self._shape), size))
         return self._numbers[key]
 
     def _known(self, numbers: DenseStream) -> int:
@@ -168,8 +168,8 @@ class ColumnPlan:
     def _linear(self, matrix: ColumnMap) -> LinearOf:
         return LinearOf(self._reads(matrix.reads), matrix)
 
-    def _affine(self, matrix: ColumnMap, bias: DenseStream) -> Affine:
-        return Affine(self._reads(matrix.reads), matrix, bias)
+    def _affine(self, matrix: ColumnMap, bias: DenseStream) -> AffineReads:
+        return AffineReads(self._reads(matrix.reads), matrix, bias)
 
     def _kinds(self, rows: Ints) -> Ints:
         """Return what rows of the stream depend on, as a bit each: 1 token, 2 position, 4 both, then groups; or 0."""
@@ -223,7 +223,7 @@ class ColumnPlan:
         output, value = maps.of(head.output, None, carried), self._linear(maps.of(head.value, carried))
         scored = None if head.uniform else (maps.of(head.query, head.components), maps.of(head.key, head.components))
         linear = None if scored is None else (self._linear(scored[0]), self._linear(scored[1]))
-        attention, group = Attention(head.mask, head.weighting, self._shape[1]), self._group()
+        attention, group = BatchAttention(head.mask, head.weighting, self._shape[1]), self._group()
         self._steps.append(HeadStep(attention, linear, value, output, group))
         return output.rows, group
 

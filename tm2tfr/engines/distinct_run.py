@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tm2tfr.engines.dense_parts import DenseStream
-from tm2tfr.engines.distinct import KEPT_NUMBERS, NONE, Coded, ColumnMap, Joined, Remembered, compressed, joined_codes
-from tm2tfr.engines.distinct_heads import Attention
+from tm2tfr.engines.distinct import KEPT_NUMBERS, NONE, ColumnCodes, ColumnMap, Joined, LastResult, compressed, joined_codes
+from tm2tfr.engines.distinct_heads import BatchAttention
 from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints
 
-NO_CODES = Coded(NONE, 0)
+NO_CODES = ColumnCodes(NONE, 0)
 
 
 class Held(NamedTuple):
@@ -31,7 +31,7 @@ class Held(NamedTuple):
     table: DenseStream
 
 
-class Grid(NamedTuple):
+class TokenGrid(NamedTuple):
     """Codes that depend on token and position alone: (tokens, n), and their number."""
 
     codes: Ints
@@ -41,18 +41,18 @@ class Grid(NamedTuple):
     by_position: bool
 
     @classmethod
-    def of(cls, codes: Ints, size: int) -> Grid:
+    def of(cls, codes: Ints, size: int) -> TokenGrid:
         """Return it with what the codes depend on."""
         return cls(codes, size, bool((codes != codes[:1]).any()), bool((codes != codes[:, :1]).any()))
 
-    def at(self, tokens: Ints) -> Coded:
+    def at(self, tokens: Ints) -> ColumnCodes:
         """Return them at tokens (n, batch)."""
         if not self.by_token:
-            return Coded(self.codes[:1, :].T if self.by_position else self.codes[:1, :1], self.size)
+            return ColumnCodes(self.codes[:1, :].T if self.by_position else self.codes[:1, :1], self.size)
         if not self.by_position:
-            return Coded(self.codes[:, 0].take(tokens), self.size)
+            return ColumnCodes(self.codes[:, 0].take(tokens), self.size)
         n = len(tokens)
-        return Coded(self.codes.ravel().take(tokens * n + np.arange(n)[:, None]), self.size)
+        return ColumnCodes(self.codes.ravel().take(tokens * n + np.arange(n)[:, None]), self.size)
 
 
 class ColumnRun:
@@ -64,21 +64,21 @@ class ColumnRun:
     """
 
     def __init__(
-        self, tokens: Ints, grids: Sequence[Grid], groups: Sequence[Held | None], last: dict[tuple[int, ...], Joined]
+        self, tokens: Ints, grids: Sequence[TokenGrid], groups: Sequence[Held | None], last: dict[tuple[int, ...], Joined]
     ) -> None:
         self.batch, self._tokens, self._grids = tokens.shape[1], tokens, grids
-        self._codes: list[Coded | None] = [None] * len(grids)
+        self._codes: list[ColumnCodes | None] = [None] * len(grids)
         self._joined, self._last = dict[tuple[int, ...], tuple[int, tuple[Ints, ...]]](), last
         self._groups = list(groups)
 
-    def codes(self, number: int) -> Coded:
+    def codes(self, number: int) -> ColumnCodes:
         """Return codes by number."""
         found = self._codes[number]
         if found is None:
             found = self._codes[number] = self._grids[number].at(self._tokens)
         return found
 
-    def new(self, coded: Coded) -> int:
+    def new(self, coded: ColumnCodes) -> int:
         """Return the number of new codes."""
         self._codes.append(coded)
         return len(self._codes) - 1
@@ -105,7 +105,7 @@ class ColumnRun:
         self._groups[group] = held
 
 
-Step = Callable[[ColumnRun], None]
+ColumnStep = Callable[[ColumnRun], None]
 """A part of a forward pass: it makes groups of groups."""
 
 
@@ -114,7 +114,7 @@ class Reads:
 
     def __init__(self, size: int, pieces: Sequence[tuple[int, Ints, Ints]], dtype: Dtype) -> None:
         self._size, self._pieces, self._dtype = size, pieces, dtype
-        self._whole, self._parts = Remembered(self._alone), Remembered(self._combined)
+        self._whole, self._parts = LastResult(self._alone), LastResult(self._combined)
 
     def of(self, run: ColumnRun) -> Held:
         """Return it in a run: (size, columns)."""
@@ -140,7 +140,7 @@ class Reads:
         return x
 
 
-class Affine:
+class AffineReads:
     """A linear map with a bias, ``matrix · x + bias``, of what it reads.
 
     Args:
@@ -149,7 +149,7 @@ class Affine:
 
     def __init__(self, reads: Reads, matrix: ColumnMap, bias: DenseStream) -> None:
         self.reads, self._matrix, self._bias = reads, matrix, bias
-        self._on = Remembered(self.on)
+        self._on = LastResult(self.on)
 
     def on(self, x: DenseStream) -> DenseStream:
         """x: (reads, columns) → (rows, columns)."""
@@ -167,9 +167,9 @@ class LinearOf:
     """A linear map of what it reads, compressed: a query, a key or a value."""
 
     def __init__(self, reads: Reads, matrix: ColumnMap) -> None:
-        self._reads, self._on = reads, Remembered(lambda x: compressed(matrix(x)))
+        self._reads, self._on = reads, LastResult(lambda x: compressed(matrix(x)))
 
-    def of(self, run: ColumnRun) -> tuple[Coded, DenseStream]:
+    def of(self, run: ColumnRun) -> tuple[ColumnCodes, DenseStream]:
         """Return which column there is at each place, and the columns."""
         coded, x = self._reads.of(run)
         found = self._on(x)
@@ -179,9 +179,9 @@ class LinearOf:
 class FeedForwardStep:
     """Rows that a feed-forward layer writes, all by the same groups: they become a group."""
 
-    def __init__(self, hidden: Affine, output: ColumnMap, group: int) -> None:
+    def __init__(self, hidden: AffineReads, output: ColumnMap, group: int) -> None:
         self._hidden, self._output, self.group = hidden, output, group
-        self._read, self._on = Remembered(compressed), Remembered(lambda x: compressed(self.on(x)))
+        self._read, self._on = LastResult(compressed), LastResult(lambda x: compressed(self.on(x)))
 
     def on(self, x: DenseStream) -> DenseStream:
         """x: (reads, columns) → (rows, columns)."""
@@ -204,14 +204,14 @@ class HeadStep:
 
     def __init__(
         self,
-        attention: Attention,
+        attention: BatchAttention,
         scored: tuple[LinearOf, LinearOf] | None,
         value: LinearOf,
         output: ColumnMap,
         group: int,
     ) -> None:
         self._attention, self._scored, self._value, self.group = attention, scored, value, group
-        self._output = Remembered(output)
+        self._output = LastResult(output)
 
     def __call__(self, run: ColumnRun) -> None:
         values = self._value.of(run)
@@ -243,10 +243,10 @@ class WriteStep:
         group: int,
     ) -> None:
         self._home, self._by, self.group = home, by, group
-        self._alone = Remembered(lambda before: before[source] + bias)
-        self._on_base = Remembered(lambda after: base + after[added] + bias)
-        self._same = Remembered(lambda before, after: before[source] + after[added] + bias)
-        self._joined = Remembered(
+        self._alone = LastResult(lambda before: before[source] + bias)
+        self._on_base = LastResult(lambda after: base + after[added] + bias)
+        self._same = LastResult(lambda before, after: before[source] + after[added] + bias)
+        self._joined = LastResult(
             lambda before, after, first, second: before[source[:, None], first] + after[added[:, None], second] + bias
         )
 

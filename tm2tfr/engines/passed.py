@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.dense_parts import DenseStream
-from tm2tfr.engines.distinct import Coded
+from tm2tfr.engines.distinct import ColumnCodes
 from tm2tfr.engines.reading import read_output
 from tm2tfr.transformer.claims import sections
 from tm2tfr.transformer.matrix import AnyArray
@@ -25,7 +25,7 @@ class SectionLogits(NamedTuple):
         read: returns what columns say, see `tm2tfr.engines.reading.read_output`; None: there are no outputs.
     """
 
-    coded: Coded
+    coded: ColumnCodes
     table: DenseStream
     read: Callable[[DenseStream], AnyArray] | None
 
@@ -60,7 +60,7 @@ class PassedBatch:
     ) -> PassedBatch:
         """Return it of arrays of all places: residual (width, sequences, n), logits (answers, sequences, n)."""
         places = residual.shape[1] * residual.shape[2]
-        coded = Coded(np.arange(places).reshape(residual.shape[1:]).T, places)
+        coded = ColumnCodes(np.arange(places).reshape(residual.shape[1:]).T, places)
         flat = logits.reshape(len(logits), places)
         parts = [SectionLogits(coded, flat[cut], read) for cut, read in logit_sections(decoder)]
         return cls(sequences, residual.shape[2], parts, lambda: residual, refused)
