@@ -99,8 +99,8 @@ class Compiled:
         """Return the number of each output's answer, or the number that it is: (inputs, n) → (outputs, inputs, n)."""
         found = np.empty((len(self.rows), *tokens.shape), dtype=np.int64)
         for block in self.engine.blocks(tokens):
-            for number, rows in enumerate(self.rows):
-                found[number, block.sequences] = self.answer_of(number, block.logits[rows])
+            for number, answers in enumerate(block.answers()):
+                found[number, block.sequences] = answers
         return found
 
     def answer_of(self, number: int, logits: NDArray[Any]) -> NDArray[Any]:

@@ -27,6 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.rasp import Compiled, Shipped, compiled, shipped
+from tm2tfr.runs.batches.labelled import LabellerRuns
 
 SIZES = (6, 10)
 """The longest inputs for which sizes are compared; programs are run at the first."""
@@ -198,8 +199,12 @@ def measured(pair: Pair) -> dict[str, Any]:
     encoded = other[0].encoded(words)
     forward = other[0].jitted()
     one = encoded[:1]
+    places = {token: place for place, token in enumerate(program.program.alphabet)}
+    given = np.arange(len(words)), np.array([[places[token] for token in word] for word in words])
+    runs = LabellerRuns(mine[0].decoder, program.program, checked=True, rows=False, workers=1)
     speed = {
         "ours": len(words) * length / seconds(lambda: mine[0].answered(tokens)),
+        "ours, checked": len(words) * length / seconds(lambda: list(runs.on([given]))),
         "ours, one input": length / seconds(lambda: mine[0].answered(tokens[:1])),
         "apply": len(few) * length / seconds(lambda: [other[0].answers(word) for word in few], 0.0),
         "jit, one input": length / seconds(lambda: forward(one)),
@@ -297,7 +302,9 @@ def shown(row: dict[str, Any]) -> None:
             )
     print("  tokens/s  " + ", ".join(f"{name} {rate:,.0f}" for name, rate in speed.items()))
     ratios = [speed["ours"] / speed[name] for name in ("apply", "jit, one input", "jit, batched")]
+    ratios.append(speed["ours, checked"] / speed["jit, batched"])
     print("  ours ÷ apply {:,.0f} (at least 100), ÷ jit {:.1f} (at least 1), ÷ jit batched {:.2f}".format(*ratios))
+    print(f"  ours, checked ÷ jit batched {ratios[-1]:.2f} (at least 1)")
     print(f"  wrong: ours {row['wrong']['ours']} of {row['wrong']['inputs']}, tracr {row['wrong']['tracr']}", flush=True)
 
 

@@ -53,16 +53,20 @@ def speed(found: dict[str, Any]) -> str:
         "÷ `apply`",
         "÷ jit, one",
         "÷ jit, batched",
+        "ours, checked",
+        "÷ jit, batched",
     ]
     rows = []
     for program in found["programs"]:
         rate = program["tokens a second"]
         measured = [rate[key] for key in ("apply", "jit, one input", "jit, batched", "ours")]
         ratios = [measured[-1] / each for each in measured[:-1]]
+        checked = rate["ours, checked"], rate["ours, checked"] / rate["jit, batched"]
         took = program["compile"][min(program["compile"], key=int)]
         rows.append(
             [f"`{program['program']}`", *(f"{each:,.0f}" for each in measured)]
             + [f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}" for ratio in ratios]
+            + [f"{checked[0]:,.0f}", f"{checked[1]:,.0f}" if checked[1] >= 10 else f"{checked[1]:.2g}"]
             + [f"{took['tracr']:.1f} s", f"{took['ours']:.2f} s"]
         )
     return table([*head, "tracr compiles in", "ours"], rows)

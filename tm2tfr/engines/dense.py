@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tm2tfr.base.choices import DTYPES, Float
 from tm2tfr.base.errors import EngineError
@@ -37,7 +37,9 @@ from tm2tfr.engines.dense_parts import (
     read,
 )
 from tm2tfr.engines.dependence import Same
+from tm2tfr.engines.distinct_plan import PAIRS, PLACES, ColumnPlans
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
+from tm2tfr.engines.passed import PassedBatch
 from tm2tfr.transformer.attention import attended, in_sight
 from tm2tfr.transformer.layers import MOST_PASSES, endless
 from tm2tfr.transformer.matrix import Dtype, Ints, occurring
@@ -106,22 +108,6 @@ class Dense:
         return _computed(Same(decoder), self.dtype).whole(tokens, watches, patches)
 
 
-class PassedBatch(NamedTuple):
-    """The end of a forward pass of some sequences of a batch.
-
-    Args:
-        sequences: which of the batch.
-        residual: (width, sequences, n) the stream after the last layer.
-        logits: (answers, sequences, n).
-        refused: (sequences,) those with a number that is too large, where that raises no error.
-    """
-
-    sequences: slice
-    residual: DenseStream
-    logits: DenseStream
-    refused: NDArray[np.bool_]
-
-
 class DenseDecoder:
     """A decoder as the dense engine computes it, in one dtype: whole sequences, one or many at once.
 
@@ -147,6 +133,8 @@ class DenseDecoder:
         self._norm = norm_of(decoder.norm, lambda: "norm before the unembedding", self.dtype)
         self._unembedding = LinearMap(decoder.unembedding, self.dtype)
         self._bias = decoder.unembedding_bias.dense(self.dtype)[:, 0]
+        plain = not (careful or decoder.loops or decoder.normed or decoder.soft or decoder.tempered)
+        self._plans = ColumnPlans(decoder, self.dtype, lambda tokens: self._embedded(tokens, 0)) if plain else None
 
     def forward(
         self, tokens: int | Ints, position: int, attend: RunHeads, refusals: Refusals, stage: OnStage | None = None
@@ -305,7 +293,8 @@ class DenseDecoder:
         residual, logits = np.empty((width, *shape), self.dtype), np.empty((answers, *shape), self.dtype)
         for block in self.blocks(given):
             residual[:, block.sequences], logits[:, block.sequences] = block.residual, block.logits
-        return PassedBatch(slice(0, len(given)), residual, logits, np.zeros(len(given), dtype=np.bool_))
+        none = np.zeros(len(given), dtype=np.bool_)
+        return PassedBatch.of_all(self.decoder, slice(0, len(given)), residual, logits, none)
 
     def blocks(self, tokens: ArrayLike, *, keep_refused: bool = False) -> Iterator[PassedBatch]:
         """Run sequences, and yield some after the other: tokens (batch, n), their numbers in the vocabulary.
@@ -318,17 +307,21 @@ class DenseDecoder:
                 number of a sequence is too large.
         """
         given = self._checked(tokens)
-        most = self._size(given.shape[1])
+        plan = None if self._plans is None else self._plans.of(given)
+        most = self._size(given.shape[1], BLOCK if plan is None else min(PLACES, PAIRS // given.shape[1]))
         number = -(-len(given) // most) if given.size else 0
         for n in range(number):  # of equal size
             part = slice(len(given) * n // number, len(given) * (n + 1) // number)
+            refused = np.zeros(part.stop - part.start, dtype=np.bool_)
+            if plan is not None:
+                yield plan.passed(given[part], part, refused)
+                continue
             refusals = Refusals()
             residual, logits = self.forward(given[part], 0, partial(self._attend, refusals), refusals)
             if refusals.errors and not keep_refused:
                 raise refusals.errors[min(refusals.errors)]
-            refused = np.zeros(part.stop - part.start, dtype=np.bool_)
             refused[list(refusals.errors)] = True
-            yield PassedBatch(part, residual, logits, refused)
+            yield PassedBatch.of_all(self.decoder, part, residual, logits, refused)
 
     def _attend(self, refusals: Refusals, layer: int, reads: DenseStream) -> list[DenseStream]:
         return [head.all(reads, refusals, watched=False).added for head in self.layers[layer].heads]
@@ -347,18 +340,20 @@ class DenseDecoder:
             raise beyond_the_table(positions)
         return given.astype(np.int64, copy=False)
 
-    def _size(self, n: int) -> int:
-        """Return the number of sequences of length n that are run together."""
-        decoder = self.decoder
-        stream = n * decoder.layout.width
-        hidden = n * max((len(layer.feed_forward.units) for layer in decoder.layers if layer.feed_forward), default=0)
-        heads = [head for layer in decoder.layers for head in layer.heads]
-        carried = n * max((2 * head.query.shape[0] + 2 * head.value.shape[0] for head in heads), default=0)
-        written = n * sum(len(occurring(head.output.shape[0], head.output.rows)) for head in heads)
-        scores = n * n if heads else 0
-        item = self.dtype.itemsize
-        most = self._memory // max(1, item * (4 * stream + hidden + carried + written + 4 * scores))
-        return max(1, min(most, BLOCK // max(1, n)))
+    def _size(self, n: int, block: int) -> int:
+        """Return the number of sequences of length n that are run together, of at most so many positions."""
+        item, (each, pair) = self.dtype.itemsize, self._numbers
+        most = self._memory // max(1, item * n * (each + pair * n))
+        return max(1, min(most, block // max(1, n)))
+
+    @cached_property
+    def _numbers(self) -> tuple[int, int]:
+        """The numbers in memory at most for each position, and for each pair of positions."""
+        heads = [head for layer in self.decoder.layers for head in layer.heads]
+        hidden = max((len(layer.feed_forward.units) for layer in self.decoder.layers if layer.feed_forward), default=0)
+        carried = max((2 * head.query.shape[0] + 2 * head.value.shape[0] for head in heads), default=0)
+        written = sum(len(occurring(head.output.shape[0], head.output.rows)) for head in heads)
+        return 4 * self.decoder.layout.width + hidden + carried + written, 4 if heads else 0
 
 
 @lru_cache(maxsize=8)

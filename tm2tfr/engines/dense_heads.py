@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tm2tfr.base.choices import UNIQUE, Weighting
+from tm2tfr.base.choices import DTYPES, UNIQUE, Weighting
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.dense_parts import Bools, DenseStream, LinearMap, Refusals, Where
 from tm2tfr.engines.overflow import too_large
@@ -20,6 +20,7 @@ from tm2tfr.transformer.matrix import Dtype, Ints, occurring
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Head, Mask
 
+EPSILON = {np.dtype(name): float(np.finfo(name).eps) for name in DTYPES}
 MANY = 8
 """Queries of more components than this may be mostly 0, such as those for positions as one-hot vectors."""
 SCORES = 2**22
@@ -191,7 +192,7 @@ def seen_from(mask: Mask, n: int, part: slice) -> Bools:
 
 def products(queries: DenseStream, keys: DenseStream) -> DenseStream:
     """Return the scores: queries (d_k, batch, n_query), keys (d_k, batch, n_key) → (batch, n_query, n_key)."""
-    if _exact(queries.dtype, len(queries), queries, keys):
+    if exact_sums(queries.dtype, len(queries), queries, keys):
         left, right = np.ascontiguousarray(queries.transpose(1, 2, 0)), np.ascontiguousarray(keys.transpose(1, 0, 2))
         found: DenseStream = np.matmul(left, right)
         return found
@@ -240,7 +241,7 @@ def means(values: DenseStream, attended: Bools) -> DenseStream:
         (d_v, batch, n_query).
     """
     number = attended.sum(axis=-1, dtype=values.dtype)
-    if _exact(values.dtype, values.shape[-1], values):
+    if exact_sums(values.dtype, values.shape[-1], values):
         right = np.ascontiguousarray(values.transpose(1, 2, 0))
         sums: DenseStream = np.matmul(attended.astype(values.dtype), right).transpose(2, 0, 1)
     else:
@@ -267,7 +268,7 @@ def weighted(values: DenseStream, weights: DenseStream, there: Bools) -> DenseSt
     return sums
 
 
-def _exact(dtype: Dtype, terms: int, *factors: DenseStream) -> bool:
+def exact_sums(dtype: Dtype, terms: float, *factors: DenseStream) -> bool:
     """Return whether every sum of this many products of one number of each factor is an exact integer.
 
     Sums of integers are exact in any order while they are below 2^53 (float64), so numpy's matrix product may be used.
@@ -275,6 +276,6 @@ def _exact(dtype: Dtype, terms: int, *factors: DenseStream) -> bool:
     largest = float(terms)
     for factor in factors:
         largest *= float(np.abs(factor).max(initial=0.0))
-    if not largest < 1 / np.finfo(dtype).eps:
+    if not largest * EPSILON[dtype] < 1:
         return False
     return all(bool((factor == np.rint(factor)).all()) for factor in factors)

@@ -49,15 +49,14 @@ def right_answers(decoder: Decoder, logits: AnyArray, wanted: NDArray[np.float64
         wanted: of an output with labels the number of its label, -1 if none is right; of a number that number; NaN where
             anything is right. Under softmax logits count as `softly` says.
     """
-    right = np.ones(logits.shape[1:], dtype=bool)
-    for due, (output, cut) in zip(wanted, sections(decoder.outputs), strict=True):
-        found, unsaid = softly(logits[cut]) if decoder.soft else logits[cut], np.isnan(due)
-        if output.labels is None:
-            right &= unsaid | (found[0] == due)
-            continue
-        places = np.where(unsaid, 0, np.maximum(due, 0)).astype(np.int64)
-        hot = np.take_along_axis(found, places[None], axis=0)[0] == 1
-        right &= unsaid | (hot & (np.count_nonzero(found, axis=0) == 1) & (due >= 0))
+    return as_wanted(read_outputs(decoder, logits), wanted)
+
+
+def as_wanted(answers: Sequence[AnyArray], wanted: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return where all answers of `read_outputs` are as wanted, see `right_answers`: (words, n)."""
+    right = np.ones(wanted.shape[1:], dtype=bool)
+    for answer, due in zip(answers, wanted, strict=True):
+        right &= (answer == due) | np.isnan(due)
     return right
 
 
@@ -67,18 +66,21 @@ def read_outputs(decoder: Decoder, logits: AnyArray) -> list[AnyArray]:
     Returns:
         Of an output with labels the number of its label, -2 for a vector that is none; of a number the number.
     """
-    values: list[AnyArray] = []
-    for output, cut in sections(decoder.outputs):
-        found = softly(logits[cut]) if decoder.soft else logits[cut]
-        if output.labels is None:
-            values.append(found[0])
-            continue
-        codes = np.full(found.shape[1:], -2, dtype=np.int32)
-        for place, row in enumerate(found):
-            codes[row == 1] = place
-        codes[np.count_nonzero(found, axis=0) != 1] = -2
-        values.append(codes)
-    return values
+    cuts = sections(decoder.outputs)
+    return [read_output(output, logits[cut], soft=decoder.soft) for output, cut in cuts]
+
+
+def read_output(output: Output, logits: AnyArray, *, soft: bool) -> AnyArray:
+    """Return what one output answers, see `read_outputs`: its logits (rows, …) → (…)."""
+    found = softly(logits) if soft else logits
+    if output.labels is None:
+        number: AnyArray = found[0]
+        return number
+    codes = np.full(found.shape[1:], -2, dtype=np.int32)
+    for place, row in enumerate(found):
+        codes[row == 1] = place
+    codes[np.count_nonzero(found, axis=0) != 1] = -2
+    return codes
 
 
 def _answer(output: Output, logits: Vector, *, soft: bool) -> OutputValue:

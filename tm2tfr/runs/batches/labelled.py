@@ -21,7 +21,7 @@ from tm2tfr.contract.blocks import BatchResults, ManyLabels
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import DenseDecoder
-from tm2tfr.engines.reading import read_outputs, right_answers
+from tm2tfr.engines.reading import as_wanted, read_outputs
 from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, ComparedRuns, as_one
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
 from tm2tfr.runs.choose import NamedProgram, labels_of, truth_of
@@ -128,7 +128,8 @@ class LabellerRuns:
         given, wanted, undefined = tokens.astype(np.int64), np.zeros((0, *tokens.shape)), numbers[:0]
         if self._checked:
             defined, wanted = self.labels(given)
-            numbers, undefined, given = numbers[defined], numbers[~defined], given[defined]
+            if not defined.all():
+                numbers, undefined, given = numbers[defined], numbers[~defined], given[defined]
         fed = given if self._program is None else self.labels.fed(given)
         shape, outputs = fed.shape, self._decoder.outputs if self._rows else ()
         values = [np.empty(shape, dtype=np.float64 if output.labels is None else np.int32) for output in outputs]
@@ -136,38 +137,39 @@ class LabellerRuns:
         same = np.ones(shape, dtype=np.bool_)
         for block in self._engine.blocks(fed, keep_refused=True) if len(fed) else ():
             refused[block.sequences] = block.refused
-            self._read(block.logits, block.sequences, wanted, values, same)
+            self._read(block.answers(), block.sequences, wanted, values, same)
         for k in np.flatnonzero(refused).tolist():
             logits = self._alone(fed[k].tolist())
             sizes[k], same[k] = len(logits), True
             if logits:
                 n = slice(0, len(logits))
                 part = [whole[k : k + 1, n] for whole in values]
-                self._read(np.array(logits).T[:, None], slice(0, 1), wanted[:, k : k + 1, n], part, same[k : k + 1, n])
+                answers = read_outputs(self._decoder, np.array(logits).T[:, None])
+                self._read(answers, slice(0, 1), wanted[:, k : k + 1, n], part, same[k : k + 1, n])
         refused &= sizes < shape[1]
         differs = np.where(same.all(axis=1), -1, same.argmin(axis=1))
-        said, upto = (~np.isnan(wanted)).sum(axis=0), np.where(differs < 0, sizes, differs + 1)
-        compared = np.zeros(shape[0], dtype=np.int64)
-        if self._checked:
-            compared = np.where(np.arange(shape[1]) < upto[:, None], 1 + said, 0).sum(axis=1)  # the token as well
-        outcomes = self.labels.outcomes(given) if self._checked and self._rows and len(given) else ()
+        said = len(wanted) - np.isnan(wanted).sum(axis=0)
         cells = said.sum(axis=1)
+        compared = cells + shape[1] if self._checked else np.zeros(shape[0], dtype=np.int64)  # the token as well
+        if self._checked and not (whole := (differs < 0) & ~refused).all():
+            short, upto = np.flatnonzero(~whole), np.where(differs < 0, sizes, differs + 1)
+            compared[short] = np.where(np.arange(shape[1]) < upto[short, None], 1 + said[short], 0).sum(axis=1)
+        outcomes = self.labels.outcomes(given) if self._checked and self._rows and len(given) else ()
         return OneLength(numbers, undefined, given, fed, values, sizes, refused, differs, compared, cells, outcomes)
 
     def _read(
         self,
-        logits: NDArray[np.generic],
+        answers: Sequence[NDArray[np.generic]],
         words: slice,
         wanted: NDArray[np.float64],
         values: Sequence[NDArray[np.generic]],
         same: NDArray[np.bool_],
     ) -> None:
-        """Fill in what the outputs answer on some words, and whether that is right: logits (answers, words, n)."""
-        if values:
-            for whole, part in zip(values, read_outputs(self._decoder, logits), strict=True):
-                whole[words] = part
+        """Fill in what the outputs answer on some words, and whether that is right: answers (words, n) each."""
+        for whole, part in zip(values, answers, strict=False):  # there are none where they are not asked for
+            whole[words] = part
         if self._checked:
-            same[words] = right_answers(self._decoder, logits, wanted[:, words])
+            same[words] = as_wanted(answers, wanted[:, words])
 
     def _alone(self, fed: Sequence[int]) -> list[object]:
         """Run one word by itself, and return the logits of the positions before one that is refused."""
@@ -400,7 +402,7 @@ def first_wrong(
 ) -> int | None:
     """Return the number of the first input with a wrong output; None if there is none."""
     for block in engine.blocks(tokens):
-        right = right_answers(decoder, block.logits, wanted[:, block.sequences]).all(axis=-1)
+        right = as_wanted(block.answers(), wanted[:, block.sequences]).all(axis=-1)
         if not right.all():
             return int(block.sequences.start + np.flatnonzero(~right)[0])
     return None

@@ -2,7 +2,7 @@
 
 Each s-op keeps the different values that it has had so far in a list, and its values on a batch are places in that list, so
 that a function is applied once to each combination of values. Values are exact, and the functions are those of the
-interpreter; the attention is counted apart from it, in whole numbers.
+interpreter; the attention is counted apart from it, in whole numbers. Inputs are the last axis, over which numpy loops.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm
 from typing import Any
 
 import numpy as np
@@ -19,73 +18,17 @@ from numpy.typing import NDArray
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import MOST_PASSES
 from tm2tfr.sources.rasp.program import Word
+from tm2tfr.sources.rasp.value_lists import LONG, REFUSED, Places, ValueList, ValueLookup, is_text, is_truth
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
 
-Places = NDArray[np.int64]
-"""(inputs, n): the place of each value in the list of its s-op."""
 Matrices = NDArray[np.bool_]
-"""(inputs, n, n): a row for each query, an entry for each key."""
-_UNKNOWN, _REFUSED = -2, -1
-_EXACT = 1 << 53
-"""Whole numbers up to here are exact in floats."""
+"""What is selected: (n_key, n_query, inputs), or 1 where it is the same for all, and to others (inputs, n_query, n_key)."""
+_SHORT = 1 << 31
+"""Whole numbers below this fit 32 bits."""
+_LENGTHS = 64
+"""What depends on the length alone is kept for so many lengths."""
 _SMALL = 1 << 12
 """A table of this size is worth making for a few entries."""
-
-
-class _Values:
-    """The different values that an s-op has had, in the order in which they came up."""
-
-    def __init__(self) -> None:
-        self.atoms: list[rasp.Atom] = []
-        self._place: dict[tuple[type, rasp.Atom], int] = {}
-
-    def place(self, value: rasp.Atom) -> int:
-        """Return the place of a value; 1, True and 1.0 are three values."""
-        key = type(value), value
-        found = self._place.get(key)
-        if found is None:
-            found = self._place[key] = len(self.atoms)
-            self.atoms.append(value)
-        return found
-
-    def flags(self, holds: Callable[[rasp.Atom], bool]) -> NDArray[np.bool_]:
-        """Return of which values something holds."""
-        return np.array([holds(value) for value in self.atoms] or [False])
-
-
-class _Lookup:
-    """A function of values of some s-ops as a table that is filled as combinations come up."""
-
-    def __init__(self, sources: Sequence[_Values], function: Callable[..., int]) -> None:
-        self._sources, self._function = sources, function
-        self._table = np.full((1,) * len(sources), _UNKNOWN, dtype=np.int64)
-
-    def __call__(self, *places: Places) -> Places:
-        """Return the result for each combination; any places where a source has no value yet: no input is defined."""
-        if not all(source.atoms for source in self._sources):
-            return np.zeros_like(np.broadcast_arrays(*places)[0])
-        sizes = [max(1, len(source.atoms)) for source in self._sources]
-        if any(size > there for size, there in zip(sizes, self._table.shape, strict=True)):
-            larger = np.full([2 * size for size in sizes], _UNKNOWN, dtype=np.int64)
-            larger[tuple(slice(0, there) for there in self._table.shape)] = self._table
-            self._table = larger
-        found = self._taken(places)
-        if found.min(initial=0) == _UNKNOWN:
-            missing = found == _UNKNOWN
-            flat = np.ravel_multi_index([place[missing] for place in np.broadcast_arrays(*places)], self._table.shape)
-            for one in np.unique(flat):
-                at = np.unravel_index(one, self._table.shape)
-                atoms = [source.atoms[int(k)] for source, k in zip(self._sources, at, strict=True)]
-                self._table[at] = self._function(*atoms)
-            found = self._taken(places)
-        return found
-
-    def _taken(self, places: Sequence[Places]) -> Places:
-        """Return the entries at some places: by one number for each, which is faster."""
-        flat = places[0]
-        for place, size in zip(places[1:], self._table.shape[1:], strict=True):
-            flat = flat * size + place
-        return np.take(self._table.reshape(-1), flat)
 
 
 @dataclass(frozen=True)
@@ -96,7 +39,7 @@ class ManyValues:
         defined: (inputs,): whether everything is defined on it; where it is not, places say nothing.
         places: s-op -> the place of each value: (inputs, n).
         atoms: s-op -> the values that places are of.
-        matrices: selector -> its matrix on each input, if they were asked for.
+        matrices: selector -> its matrix on each input, (inputs, n_query, n_key), if they were asked for.
     """
 
     defined: NDArray[np.bool_]
@@ -110,16 +53,36 @@ class ManyInputs:
 
     def __init__(self, sops: Iterable[rasp.SOp], alphabet: Sequence[rasp.Atom]) -> None:
         self.nodes = rasp.needed(sops)
-        self._tokens = _Values()
+        self._tokens = ValueList()
         for token in alphabet:
             self._tokens.place(token)
-        self._values: dict[rasp.Node, _Values] = {node: _Values() for node in self.nodes if isinstance(node, rasp.SOp)}
+        self._values: dict[rasp.SOp, ValueList] = {node: ValueList() for node in self.nodes if isinstance(node, rasp.SOp)}
         self._steps = [(node, self._step(node)) for node in self.nodes]
         steps = dict(self._steps)
         for n, node in enumerate(self.nodes):
             if isinstance(node, rasp.Repeat):
                 again = [(each, steps[each]) for each in rasp.repeated(node, self.nodes)]
                 self._steps[n] = (node, self._repeat(node, again))
+        still = set[rasp.Node]()
+        for node in self.nodes:
+            if not isinstance(node, rasp.Tokens | rasp.State | rasp.Repeat | rasp.Looped) and still.issuperset(
+                rasp.made_of(node)
+            ):
+                still.add(node)
+        self._still = [(node, step) for node, step in self._steps if node in still]
+        self._moving = [(node, step) for node, step in self._steps if node not in still]
+        self._known: dict[int, tuple[dict[rasp.Node, Any], bool]] = {}
+
+    def _of_length(self, n: int) -> tuple[dict[rasp.Node, Any], bool]:
+        """Return what depends on the number of tokens alone, and whether it is defined."""
+        if n not in self._known:
+            run = _Run(np.zeros((n, 1), dtype=np.int64))
+            for node, step in self._still:
+                run.done[node] = step(run)
+            if len(self._known) == _LENGTHS:
+                self._known.clear()
+            self._known[n] = run.done, bool(run.defined[0])
+        return self._known[n]
 
     def __call__(self, words: Sequence[Word]) -> ManyValues:
         """Return the values on inputs of one length, of tokens of the alphabet."""
@@ -128,21 +91,24 @@ class ManyInputs:
         return self.run(given)
 
     def run(self, given: Places, *, matrices: bool = False) -> ManyValues:
-        """Return the values on inputs of one length, given as the places of their tokens in the alphabet.
+        """Return the values on inputs of one length, given as the places of their tokens in the alphabet: (inputs, n).
 
         Args:
             matrices: return those of selectors as well.
         """
-        run = _Run(given)
-        for node, step in self._steps:
+        run = _Run(np.ascontiguousarray(given.T))
+        done, defined = self._of_length(run.n)
+        run.done |= done
+        run.defined &= defined
+        for node, step in self._moving:
             run.done[node] = step(run)
-        sops = [node for node in self.nodes if isinstance(node, rasp.SOp)]
-        selectors = [node for node in self.nodes if matrices and isinstance(node, rasp.Selector)]
+        sops = list(self._values)
+        selectors = [node for node in self.nodes if isinstance(node, rasp.Selector)] if matrices else ()
         return ManyValues(
             run.defined,
-            {node: run.done[node] for node in sops},
+            {node: np.broadcast_to(run.done[node], given.T.shape).T for node in sops},
             {node: self._values[node].atoms for node in sops},
-            {node: run.done[node] for node in selectors},
+            {node: np.broadcast_to(run.done[node], (run.n, run.n, run.size)).T for node in selectors},
         )
 
     def _step(self, node: rasp.Node) -> Callable[[_Run], Any]:  # noqa: PLR0911
@@ -150,10 +116,10 @@ class ManyInputs:
             return self._tabled(node, [self._tokens], CONVERSIONS[node.conversion], given=True)
         if isinstance(node, rasp.Indices):
             mine = self._values[node]
-            return lambda run: np.tile([mine.place(i) for i in range(run.n)], (run.size, 1))
+            return lambda run: np.array([[mine.place(i)] for i in range(run.n)])
         if isinstance(node, rasp.Constant):
-            place = self._values[node].place(node.value)
-            return lambda run: np.full((run.size, run.n), place)
+            same = np.array([[self._values[node].place(node.value)]])
+            return lambda run: same
         if isinstance(node, rasp.Elementwise):
             return self._elementwise(node)
         if isinstance(node, rasp.Select):
@@ -166,12 +132,7 @@ class ManyInputs:
             mine, source = self._values[node], node.initial if isinstance(node, rasp.State) else node.value
             theirs = self._values[source]
 
-            def step(run: _Run) -> Places:
-                moved = np.array([mine.place(atom) for atom in theirs.atoms] or [0], dtype=np.int64)
-                taken: Places = moved[run.done[source]]
-                return taken
-
-            return step
+            return lambda run: mine.moved(theirs).take(run.done[source])
         if isinstance(node, rasp.Repeat):
             return lambda run: np.ones(run.size, dtype=np.int64)  # see `_repeat`
         raise TypeError(f"{type(node).__name__} is not a node of a program")
@@ -190,8 +151,8 @@ class ManyInputs:
             if loop.until is None or until is None:
                 return np.zeros(run.size, dtype=bool)
             here = run.done[loop.until]
-            run.defined &= until.flags(_is_truth)[here].all(axis=1)
-            true: NDArray[np.bool_] = until.flags(bool)[here].all(axis=1)
+            run.defined &= until.flags(is_truth)[here].all(axis=0)
+            true: NDArray[np.bool_] = until.flags(bool)[here].all(axis=0)
             return true
 
         def step(run: _Run) -> NDArray[np.int64]:
@@ -202,10 +163,10 @@ class ManyInputs:
                 going &= run.defined & ~ended(run)
                 handed = []
                 for state, following, mine in pairs:
-                    moved = np.array([mine.place(a) for a in self._values[following].atoms] or [0], dtype=np.int64)
-                    handed.append(np.where(going[:, None], moved[run.done[following]], run.done[state]))
+                    moved = mine.moved(self._values[following]).take(run.done[following])
+                    handed.append(np.where(going, np.broadcast_to(moved, (run.n, run.size)), run.done[state]))
                 for n, before in enumerate(seen):  # what comes back never ends
-                    key = b"".join(places[n].tobytes() for places in handed) if going[n] else b""
+                    key = b"".join(places[:, n].tobytes() for places in handed) if going[n] else b""
                     run.defined[n] &= not going[n] or key not in before
                     before.add(key)
                 going &= run.defined
@@ -225,7 +186,7 @@ class ManyInputs:
     def _tabled(
         self,
         node: rasp.SOp,
-        sources: Sequence[_Values],
+        sources: Sequence[ValueList],
         function: Callable[..., rasp.Atom],
         *,
         given: bool = False,
@@ -239,13 +200,13 @@ class ManyInputs:
             try:
                 return mine.place(function(*atoms))
             except ValueRefused:
-                return _REFUSED
+                return REFUSED
 
-        lookup = _Lookup(sources, place)
+        lookup = ValueLookup(sources, place)
 
         def step(run: _Run) -> Places:
             found = lookup(run.given) if given else lookup(*(run.done[each] for each in arguments))
-            return run.checked(found, mine if one else None)
+            return run.checked(found, mine if one else None, lookup.least)
 
         return step
 
@@ -268,14 +229,14 @@ class ManyInputs:
             try:
                 return int(bool(relation(key, query)))
             except ValueRefused:
-                return _REFUSED
+                return REFUSED
 
-        lookup = _Lookup([self._values[node.key], self._values[node.query]], related)
+        lookup = ValueLookup([self._values[node.key], self._values[node.query]], related, np.int8)
 
         def step(run: _Run) -> Matrices:
-            found = lookup(run.done[node.key][:, None, :], run.done[node.query][:, :, None])
-            if found.min(initial=0) == _REFUSED:
-                run.defined &= ~(found == _REFUSED).any(axis=(1, 2))
+            found = lookup(run.done[node.key][:, None], run.done[node.query])
+            if lookup.least < 0:
+                run.defined &= ~(found == REFUSED).any(axis=(0, 1))
             selected: Matrices = found == 1
             return selected
 
@@ -286,47 +247,63 @@ class ManyInputs:
 
         def step(run: _Run) -> Places:
             matrix, values = run.done[node.selector], run.done[node.values]
-            counts = matrix.sum(axis=-1)
-            moved = np.array([mine.place(atom) for atom in theirs.atoms] or [0], dtype=np.int64)
-            found = moved[np.take_along_axis(values, matrix.argmax(axis=-1), axis=1)]
-            found[counts == 0] = mine.place(node.default)
-            if (counts > 1).any():
-                self._means(run, node, found, counts)
-            return run.checked(found, mine)
+            if len(matrix) < run.n:
+                matrix = np.broadcast_to(matrix, (run.n, *matrix.shape[1:]))
+            counts = np.add.reduce(matrix, axis=0, dtype=np.min_scalar_type(run.n)).astype(np.int64)
+            several = int(counts.max(initial=0)) > 1
+            if several:
+                refused = theirs.flags(is_text).take(values).any(axis=0) | theirs.flags(is_truth).take(values).all(axis=0)
+                if refused.any():
+                    run.defined &= ~(refused & (counts > 1).any(axis=0))
+            scale, whole, known = theirs.whole()
+            alike = len(known) < len(theirs.atoms)  # the value cannot be told from the number
+            if alike or not several:
+                one = _selected(matrix, mine.moved(theirs).take(values), len(mine.atoms))
+                found = np.where(counts == 0, mine.place(node.default), one)
+            if several:
+
+                def place(total: int, count: int) -> int:
+                    if count == 0:
+                        return mine.place(node.default)
+                    return mine.place(known[total] if count == 1 else Fraction(total, scale * count))
+
+                sums = _selected(matrix, whole.take(values), max(map(abs, known)))
+                counts = np.broadcast_to(counts, sums.shape)
+                if alike:
+                    more = counts > 1
+                    found[more] = _each_once(sums[more], counts[more], place)
+                else:
+                    found = _each_once(sums, counts, place)
+            return run.checked(found, mine, 0)
 
         return step
 
-    def _means(self, run: _Run, node: rasp.Aggregate, found: Places, counts: NDArray[np.int64]) -> None:
-        """Put the means of several values where they belong."""
-        mine, theirs = self._values[node], self._values[node.values]
-        matrix, values, several = run.done[node.selector], run.done[node.values], counts > 1
-        texts, truths = theirs.flags(_is_text), theirs.flags(_is_truth)
-        refused = several.any(axis=1) & (texts[values].any(axis=1) | truths[values].all(axis=1))
-        run.defined &= ~refused
-        several &= run.defined[:, None]
-        numbers = [Fraction(0) if isinstance(v, str) else Fraction(v) for v in theirs.atoms]
-        scale = lcm(*(number.denominator for number in numbers))
-        whole = [int(number * scale) for number in numbers]
-        exact = np.float64 if run.n * max(map(abs, whole), default=0) < _EXACT else object
-        offered = np.array(whole, dtype=exact)[values]
-        sums = np.matmul(matrix.astype(exact), offered[:, :, None])[:, :, 0]
-        found[several] = _each_once(
-            sums[several], counts[several], lambda total, count: mine.place(Fraction(total, scale * count))
-        )
+
+def _selected(matrix: Matrices, numbers: NDArray[Any], largest: int) -> NDArray[Any]:
+    """Return the sums of the numbers that are selected: (n or 1, inputs or 1), at most this large → the same."""
+    if numbers.dtype == object or len(matrix) * largest >= LONG:
+        summed: NDArray[Any] = (matrix * numbers.astype(object)[:, None]).sum(axis=0)
+        return summed
+    dtype: np.dtype[Any] = np.dtype(np.int32 if len(matrix) * largest < _SHORT else np.int64)
+    terms = matrix.astype(dtype) * numbers.astype(dtype)[:, None]
+    return np.asarray(np.add.reduce(terms, axis=0, dtype=dtype).astype(np.int64))
 
 
 def _each_once(totals: NDArray[Any], counts: NDArray[np.int64], place: Callable[[int, int], int]) -> Places:
-    """Return what `place` says of each total and count, which is asked once for each pair: (pairs,)."""
+    """Return what `place` says of each total and count, which is asked once for each pair."""
+    if totals.size == 1:
+        return np.full(totals.shape, place(int(totals.item()), int(counts.item())))
     more = int(counts.max(initial=0)) + 1
-    least, most = (int(end(totals)) if len(totals) else 0 for end in (np.min, np.max))
+    least, most = (int(end(totals)) if totals.size else 0 for end in (np.min, np.max))
     size = (most - least + 1) * more
-    if size > max(_SMALL, 4 * len(totals)):
-        pairs = list(zip(map(int, totals.tolist()), counts.tolist(), strict=True))
+    if size > max(_SMALL, 4 * totals.size):
+        pairs = list(zip(map(int, totals.ravel().tolist()), counts.ravel().tolist(), strict=True))
         found = {pair: place(*pair) for pair in dict.fromkeys(pairs)}
-        return np.array([found[pair] for pair in pairs], dtype=np.int64)
+        return np.array([found[pair] for pair in pairs], dtype=np.int64).reshape(totals.shape)
     keys = (totals.astype(np.int64) - least) * more + counts
-    table = np.zeros(size, dtype=np.int64)
-    for key in np.flatnonzero(np.bincount(keys, minlength=1)).tolist():
+    there, table = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64)
+    there[keys] = True
+    for key in np.flatnonzero(there).tolist():
         table[key] = place(key // more + least, key % more)
     return np.take(table, keys)
 
@@ -335,14 +312,6 @@ def _entry(entries: Mapping[rasp.Atom, rasp.Atom], value: rasp.Atom) -> rasp.Ato
     if value not in entries:
         raise ValueRefused("there is no entry")
     return entries[value]
-
-
-def _is_text(value: rasp.Atom) -> bool:
-    return isinstance(value, str)
-
-
-def _is_truth(value: rasp.Atom) -> bool:
-    return isinstance(value, bool)
 
 
 def _combined(node: rasp.Combined) -> Callable[[_Run], Matrices]:
@@ -359,19 +328,22 @@ class _Run:
     """A batch on its way: what each node has come to, and on which inputs everything is defined so far."""
 
     def __init__(self, given: Places) -> None:
-        self.given, (self.size, self.n) = given, given.shape
+        self.given, (self.n, self.size) = given, given.shape
         self.defined = np.ones(self.size, dtype=bool)
         self.done: dict[rasp.Node, Any] = {}
 
-    def checked(self, found: Places, values: _Values | None) -> Places:
-        """Return places, with inputs marked where a value was refused, or where texts stand beside other values."""
-        refused = found == _REFUSED
-        if refused.any():
-            self.defined &= ~refused.any(axis=1)
+    def checked(self, found: Places, values: ValueList | None, least: int) -> Places:
+        """Return places, with inputs marked where a value was refused, or where texts stand beside other values.
+
+        Args:
+            least: there are no smaller places.
+        """
+        if least < 0 and (refused := found == REFUSED).any():
+            self.defined &= ~refused.any(axis=0)
             found = np.where(refused, 0, found)
         if values is not None:
-            texts = values.flags(_is_text)
-            if texts.any() and not texts.all():
+            texts = values.flags(is_text)
+            if values.mixed:
                 there = texts[found]
-                self.defined &= there.all(axis=1) | ~there.any(axis=1)
+                self.defined &= there.all(axis=0) | ~there.any(axis=0)
         return found

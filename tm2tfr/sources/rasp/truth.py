@@ -220,8 +220,9 @@ class RaspLabels:
                 known = [np.inf if isinstance(atom, str) else float(atom) for atom in atoms]
             else:
                 known = [labels.get(shown_value(atom, self._numeric[sop]), -1) for atom in atoms]
-            wanted.append(np.array(known, dtype=np.float64)[found.places[sop][found.defined]])
-        return np.stack(wanted)
+            places = found.places[sop] if found.defined.all() else found.places[sop][found.defined]
+            wanted.append(np.array(known, dtype=np.float64).take(places.T))
+        return np.stack(wanted).transpose(0, 2, 1)
 
     def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]:
         """Return the values of the first output, as `RaspResult.outcome` has them."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract.labelling import LookMatrix, claimed, sight_matrix
-from tm2tfr.sources.rasp.evaluate_many import Matrices, Places
+from tm2tfr.sources.rasp.evaluate_many import Matrices
 from tm2tfr.sources.rasp.model.claims import (
     FoundOf,
     Gaze,
@@ -30,6 +30,7 @@ from tm2tfr.sources.rasp.model.claims import (
     look,
 )
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Node, Selector, SOp
+from tm2tfr.sources.rasp.value_lists import Places
 from tm2tfr.sources.rasp.values import number, numeric, shown_value
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
