@@ -58,7 +58,7 @@ def test_checkpoints_of_version_1_are_refused(tmp_path: Path) -> None:
     """Nothing binds them to their run."""
     pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
     path = shutil.copy(VERSION_1 / "busy-beaver-4.ckpt", tmp_path)
-    message = "has format 1, but this version reads 2: resume it with the version that wrote it, or start again$"
+    message = "has format 1, but this version reads 3: resume it with the version that wrote it, or start again$"
     with pytest.raises(CheckpointError, match=message):
         tm2tfr.check("busy-beaver-4", engine="fast", resume=path)
 

@@ -105,7 +105,7 @@ def test_engines_agree_on_every_feature() -> None:
     assert [seen.logits for seen in run_whole(decoder, [0] * n, engine=engine("exact"))] == wanted
     floats = np.array(wanted, dtype=np.float64)
     assert (np.array([seen.logits for seen in run_whole(decoder, [0] * n, engine=engine("dense"))]) == floats).all()
-    assert (floats == DenseDecoder(decoder).run(np.zeros((1, n), dtype=np.int64))[1][:, 0].T).all()
+    assert (floats == DenseDecoder(decoder).run(np.zeros((1, n), dtype=np.int64)).logits[:, 0].T).all()
 
 
 @pytest.mark.slow
