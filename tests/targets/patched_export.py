@@ -31,9 +31,9 @@ class Patched:
         self.outputs = names.get("outputs")
         if self.outputs is None:
             self.outputs = [{"labels": vocabulary, "logits": [0, len(vocabulary)]}]
-        self.patches: dict[str, Any] = defaultdict(list)
+        self.patches: dict[Any, Any] = defaultdict(list)
         self.before: dict[str, Any] = {}
-        self.seen: dict[str, int] = defaultdict(int)
+        self.seen: dict[Any, int] = defaultdict(int)
         self.model, self.run = getattr(self, f"_{target}")(export)
 
     def _lens(self, export: Path) -> Any:
@@ -50,7 +50,7 @@ class Patched:
         def run(tokens: list[int]) -> Any:
             # a hook's own name is another than the one that it was added by, so each has its own function
             hooks = [(p["before"], self._kept(p["before"])) for p in self._points() if "before" in p]
-            hooks += [(name, self._changed(name)) for name in self.patches]
+            hooks += [(place[0], self._changed(place)) for place in self.patches]
             return model.run_with_hooks(torch.tensor([tokens]), return_type="logits", fwd_hooks=hooks)[0]
 
         return model, run
@@ -58,8 +58,8 @@ class Patched:
     def _kept(self, name: str) -> Any:
         return lambda x, hook: self.before.__setitem__(name, x.clone())
 
-    def _changed(self, name: str) -> Any:
-        return lambda x, hook: self._written(name, x.clone())
+    def _changed(self, place: Any) -> Any:
+        return lambda x, hook: self._written(place, x.clone())
 
     def _gpt2(self, export: Path) -> Any:
         import transformers
@@ -86,30 +86,30 @@ class Patched:
         def keep(name: str) -> Any:
             return lambda _module, args: self.before.__setitem__(name, args[0])
 
-        def given(name: str, in_place: bool) -> Any:
+        def given(place: Any, in_place: bool) -> Any:
             def change(_module: Any, args: Any) -> Any:
-                x = self._written(name, args[0] if in_place else args[0].clone())
+                x = self._written(place, args[0] if in_place else args[0].clone())
                 return None if in_place else (x, *args[1:])
 
             return change
 
-        def returned(name: str) -> Any:
+        def returned(place: Any) -> Any:
             def change(_module: Any, _args: Any, out: Any) -> Any:
                 if isinstance(out, tuple):
-                    return (self._written(name, out[0].clone()), *out[1:])
-                return self._written(name, out.clone())
+                    return (self._written(place, out[0].clone()), *out[1:])
+                return self._written(place, out.clone())
 
             return change
 
         for point in points:
             if "before" in point:
                 handles.append(modules[point["before"]].register_forward_pre_hook(keep(point["before"])))
-        for point in {point["module"]: point for point in points}.values():
-            module, name = modules[point["module"]], point["module"]
+        for place, point in {_place(point): point for point in points}.items():
+            module = modules[point["module"]]
             if point["side"] == "input":
-                handles.append(module.register_forward_pre_hook(given(name, point.get("in place", False))))
+                handles.append(module.register_forward_pre_hook(given(place, point.get("in place", False))))
             else:
-                handles.append(module.register_forward_hook(returned(name)))
+                handles.append(module.register_forward_hook(returned(place)))
         try:
             return call()
         finally:
@@ -119,13 +119,13 @@ class Patched:
     def _points(self) -> list[Any]:
         return [point for own in self.patches.values() for point, *_ in own]
 
-    def _written(self, name: str, x: Any) -> Any:
-        """Write to a tensor, (positions, width) or (1, positions, width), what is set at this module."""
+    def _written(self, place: Any, x: Any) -> Any:
+        """Write to a tensor, (positions, width) or (1, positions, width), what is set at this side of a module."""
         rows = x[0] if x.dim() == 3 else x
-        start = self.seen[name]
-        for point, position, places in self.patches[name]:
+        start = self.seen[place]
+        for point, position, places in self.patches[place]:
             if "chunk" in point:
-                self.seen[name] = start + len(rows)
+                self.seen[place] = start + len(rows)
                 if not start <= position < start + len(rows):
                     continue
             for where, numbers in places:
@@ -145,7 +145,7 @@ class Patched:
                 continue
             recipe = self.recipes[variable]
             places = [written for place in recipe["places"] for written in coordinates(place, value, position)]
-            self.patches[recipe["point"]["module"]].append((recipe["point"], position, places))
+            self.patches[_place(recipe["point"])].append((recipe["point"], position, places))
         tokens = [self.numbers[token] for token in row["expected_tokens"]]
         with torch.no_grad():
             logits = self.run(tokens).double()
@@ -156,6 +156,11 @@ class Patched:
         if output["labels"] is None:
             return str(Fraction(own[0]).limit_denominator(10**6))
         return str(output["labels"][next(n for n, logit in enumerate(own) if logit >= max(own) - self.tie)])
+
+
+def _place(point: Any) -> tuple[str, str | None]:
+    """Return what tells points of a model apart: the module, and its input or its output."""
+    return point["module"], point.get("side")
 
 
 def coordinates(place: Any, value: str, position: int) -> list[tuple[list[int], list[float]]]:
