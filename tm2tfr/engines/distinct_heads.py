@@ -29,13 +29,15 @@ class BatchAttention:
         self._packed, self._ranks = LastResult(self._pack), LastResult(_ranks)
 
     def _pack(self, table: DenseStream) -> list[_Packed] | None:
-        """Return values, (d_v, columns), packed into as few numbers as there is room for; None if sums are not exact."""
+        """Return values, (d_v, columns), packed into as few numbers as hold them; None if sums are not exact or too large."""
         if not exact_sums(table.dtype, self._n, table):
             return None
         spans, n = (table.max(axis=1) - table.min(axis=1)).tolist(), self._n
         found, start, size = list[_Packed](), 0, n + 1
         for place, span in enumerate(spans):
             radix = n * int(span) + 1
+            if (n + 1) * radix > KEYS:
+                return None
             if size * radix > KEYS and place > start:
                 found.append(_Packed(table[start:place], n))
                 start, size = place, n + 1

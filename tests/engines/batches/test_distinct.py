@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 from tests.engines.labellers import labeller, scrambled, with_heads
+from tests.handmade import turned
 from tm2tfr.base.choices import WEIGHTINGS, Float
 from tm2tfr.engines import distinct_heads
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.distinct import ColumnMap, joined_codes, numbered_keys
 from tm2tfr.engines.reading import read_outputs
+from tm2tfr.transformer.claims import Output
+from tm2tfr.transformer.gadgets import head, stacked
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder, Layer
 
 HARD = [weighting for weighting in WEIGHTINGS if weighting != "softmax"]
 
@@ -45,17 +49,54 @@ def test_batches_are_what_each_sequence_is_alone(seed: int, weighting: Any, dtyp
         same_as_alone(made, engine, tokens, dtype)
 
 
-def test_long_values_are_packed_into_several_numbers_and_pairs_are_looked_at_part_by_part(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("most", [2**3, 2**9])
+def test_long_values_are_packed_into_several_numbers_or_none_and_pairs_are_looked_at_part_by_part(
+    monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     made = scrambled(6, integers=True)
     (tokens,) = batches(made, 5, 30)
     whole = DenseDecoder(made).run(tokens)
-    monkeypatch.setattr(distinct_heads, "KEYS", 2**8)
+    monkeypatch.setattr(distinct_heads, "KEYS", most)
     monkeypatch.setattr(distinct_heads, "MOST_PAIRS", 1)
     parts = DenseDecoder(made).run(tokens)
     assert whole.residual.tolist() == parts.residual.tolist()
     assert whole.logits.tolist() == parts.logits.tolist()
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+@pytest.mark.parametrize("mask", ["future", "past", "none"])
+def test_sums_that_64_bits_do_not_hold_are_not_packed(mask: Any, uniform: bool) -> None:
+    """Each value times n is below 2⁵², so that sums of floats are exact; with the count beside it, it is above 2⁶³."""
+    layout, n, value = Residual((Subspace("x"), Subspace("mean"), Subspace("1"))), 4_000, 1e12
+    mean = head(layout, "all", "", query=[] if uniform else [{"1": 1.0}], key=[] if uniform else [{"1": 1.0}],
+                carries=[({"x": 1.0}, {"mean": 1.0})], mask=mask)  # fmt: skip
+    made = Decoder(
+        layout=layout,
+        vocabulary=("a", "b"),
+        bos=None,
+        stop=(),
+        features=("1",),
+        token_embedding=turned(stacked(layout, [{"x": value}, {"x": -value}])),
+        position_embedding=turned(stacked(layout, [{"1": 1.0}])),
+        layers=(Layer(name="mean", meaning="", source="", heads=(mean,)),),
+        unembedding=stacked(layout, [{"mean": 1.0}]),
+        unembedding_bias=Matrix.from_entries((1, 1), {}),
+        outputs=(Output("mean", None),),
+    )
+    (tokens,) = batches(made, n, 2)
+    numbers = np.where(tokens == 0, int(value), -int(value))
+    places = np.arange(n)
+    seen = {
+        "none": np.full((2, n), n),
+        "future": np.broadcast_to(places + 1, (2, n)),
+        "past": np.broadcast_to(n - places, (2, n)),
+    }
+    sums = {
+        "none": np.broadcast_to(numbers.sum(axis=1, keepdims=True), (2, n)),
+        "future": numbers.cumsum(axis=1),
+        "past": numbers[:, ::-1].cumsum(axis=1)[:, ::-1],
+    }
+    assert (DenseDecoder(made).run(tokens).logits[0] == sums[mask] / seen[mask]).all()
 
 
 @pytest.mark.parametrize("mask", ["future", "past", "none"])
