@@ -29,7 +29,7 @@ class BatchAttention:
         self._packed, self._ranks = LastResult(self._pack), LastResult(_ranks)
 
     def _pack(self, table: DenseStream) -> list[_Packed] | None:
-        """Return values, (d_v, columns), packed into as few numbers as hold them; None if sums are not exact or too large."""
+        """Return values, (d_v, columns), packed into as few numbers as hold them; None if sums are inexact or too large."""
         if not exact_sums(table.dtype, self._n, table):
             return None
         spans, n = (table.max(axis=1) - table.min(axis=1)).tolist(), self._n
