@@ -79,6 +79,7 @@ def test_what_a_command_fixes_is_not_asked_for(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err.startswith("tm2tfr: unknown option '--seed'")
 
 
+@pytest.mark.slow
 def test_the_command_line_is_typer_alone() -> None:
     imports = {
         name_of(path): {

@@ -243,6 +243,7 @@ def test_two_heads_of_one_layer_with_keys_far_from_each_other(far: float) -> Non
             assert [f.kind for f in session.recognised[0]] == ["latest", "latest"]
 
 
+@pytest.mark.slow
 def test_keys_may_wander_far_as_long_as_there_are_many() -> None:
     # the keys of both heads grow with the position, in different directions
     first = looking([{"i": 20}, *LATEST[0][1:]], LATEST[1])

@@ -287,6 +287,7 @@ def test_the_library_leaves_the_signals_alone(tmp_path: Path) -> None:
     assert set(found) == {own}
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_library_leaves_the_last_checkpoint(tmp_path: Path) -> None:
     path, seen = tmp_path / "run.npz", list[int]()
 

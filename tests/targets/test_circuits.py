@@ -332,6 +332,7 @@ def test_weights_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 # ── without this package ────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @needs_torch
 def test_circuit_py_runs_by_itself(tmp_path: Path) -> None:
     folder = exported("torch", tmp_path / "x")

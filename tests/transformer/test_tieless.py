@@ -63,7 +63,7 @@ def test_any_uhat_under_softmax(seed: int) -> None:
     same(seed)
 
 
-@pytest.mark.parametrize("seed", [0, 7, 144])
+@pytest.mark.parametrize("seed", [0, 7])
 def test_a_few_of_them(seed: int) -> None:
     same(seed)
 
@@ -104,6 +104,7 @@ def _unrounded(layer: Layer) -> Layer:
     return dataclasses.replace(layer, feed_forward=None) if layer.heads else layer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 7, 144, 157])
 def test_what_occurs_is_among_what_can_occur(seed: int) -> None:
     decoder = uhat(seed)

@@ -58,6 +58,7 @@ def test_what_does_not_say_what_is_set_is_refused(text: str, words: str) -> None
         read_settings(["q@5=a", "q@5 = b"])
 
 
+@pytest.mark.slow
 def test_the_command_says_all_of_it_and_by_its_exit_code_whether_it_agrees(tmp_path: Path) -> None:
     done = command("intervene", "chapter", "--input", "11", "--set", "q@5=q1", cwd=tmp_path)
     assert done.returncode == 0

@@ -64,6 +64,7 @@ def test_nearly_the_whole_figure() -> None:
     assert all(at.found is not None and at.theorem is not None for row in figure.rows for at in row.growth)
 
 
+@pytest.mark.slow
 def test_printed_rows_have_the_printed_position_embedding() -> None:
     powers = {"1": 0.0, "n": 1.0, "n²": 2.0, "n³": 3.0}
     chosen = [case for case in CASES if case.weights == "as printed"]

@@ -160,6 +160,7 @@ def test_each_call_of_the_library_may_take_as_many_steps_as_a_program(monkeypatc
         assert isinstance(sort(tokens, tokens), SequenceOp)
 
 
+@pytest.mark.slow
 def test_the_widths_of_programs_that_are_gone_are_not_kept() -> None:
     gc.collect()
     before = len(rasp._WIDTHS)

@@ -156,6 +156,7 @@ def test_tapes() -> None:
     assert tape.cells() == (["a", "b", "c"], 0)
 
 
+@pytest.mark.slow
 def test_a_long_tape_can_be_printed_and_compared() -> None:
     """The tape is nested deeper than Python recurses."""
     one, two = (Tape.holding("ab" * 20_000, "_") for _ in range(2))
