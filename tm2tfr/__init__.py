@@ -4,12 +4,14 @@ The names are listed in `__init__.pyi` and loaded when they are first used, so t
 """
 
 import gc
+import os
 
 from tm2tfr.base import interrupts
 
 if interrupts.starts_command():
     interrupts.prepare()
     gc.set_threshold(100_000, 10, 10)  # what modules define stays: it need not be looked through after every 700 objects
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # numpy's threads wait without keeping processors busy for 25 ms
 
 import lazy_loader
 

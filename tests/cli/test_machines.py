@@ -13,9 +13,10 @@ import tm2tfr as api
 from tests.cli.lines import EVERY
 from tests.cli.test_commands import tm2tfr, tm2tfr_here
 from tests.cli.test_process import imported
-from tm2tfr.api.tracing import SURELY
+from tm2tfr.api.tracing import SURELY, SURELY_FAST
 from tm2tfr.cli import main
 from tm2tfr.cli.commands import Command
+from tm2tfr.engines.fast.session import MOST_POSITIONS
 from tm2tfr.lab.datasets.machines.family import Family
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
@@ -155,16 +156,23 @@ def test_the_older_word_still_works(line: str, now: str, capsys: pytest.CaptureF
 SIZES = Family(60, 12, tape="one-way", ends="verdict"), Family(40, 20)
 
 
-@pytest.mark.parametrize(("engine", "dtype"), [("dense", "float64"), ("dense", "float32"), ("fast", "float64")])
-def test_every_machine_is_certified_as_far(engine: str, dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "dtype", "head", "positions"),
+    [
+        ("dense", "float64", SURELY["float64"], SURELY["float64"]),
+        ("dense", "float32", SURELY["float32"], SURELY["float32"]),
+        ("fast", "float64", SURELY_FAST, MOST_POSITIONS),
+    ],
+)
+def test_every_machine_is_certified_as_far(engine: str, dtype: str, head: int, positions: int) -> None:
     machines: list[Machine] = [load(name) for name in shipped()] + [family.machine(5**100) for family in SIZES]
     for machine in machines:
-        most = limit(compile_machine(machine), machine, engine, dtype, max_head=SURELY[dtype])
-        assert most is None or most >= SURELY[dtype], machine.name
+        most = limit(compile_machine(machine), machine, engine, dtype, max_head=head)
+        assert most is None or most >= positions, machine.name
 
 
 @pytest.mark.slow
-def test_a_short_run_imports_no_proof(tmp_path: Path) -> None:
-    assert not [
-        name for name in imported("trace", "--input", "11", cwd=tmp_path) if re.match(r"tm2tfr\.sources\..*\.proof\b", name)
-    ]
+@pytest.mark.parametrize("line", ["trace --input 11", "check busy-beaver-5 --input= --max-steps 20000 --engine fast"])
+def test_a_run_that_is_surely_certified_imports_no_proof(line: str, tmp_path: Path) -> None:
+    found = imported(*line.split(), cwd=tmp_path)
+    assert not [name for name in found if re.match(r"tm2tfr\.sources\..*\.proof\b", name)]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # ── What nothing proves of a run, and what another program would misread of a file: warnings, in words.
 SURELY = {"float64": 10_000, "float32": 100, "rational": 10**18}
 """The positions that are certified of every machine as it is compiled without options, whatever |h| is there."""
+SURELY_FAST = 10**7
+"""The |h| up to which all positions that the fast engine runs are: it compares no rounded scores of equal keys."""
 
 
 def certified(trace: Trace, subject: Subject) -> int | None:
@@ -41,7 +43,8 @@ def beyond_certificate(trace: Trace, subject: Subject) -> str | None:
         return None  # see `tm2tfr certify`, which is for all inputs
     if trace.soft:
         return f"{agreed}: soft attention has no certificate: see tm2tfr soften"
-    if subject.weights is None and not any(subject.options.values()) and trace.tokens <= SURELY[trace.dtype]:
+    surely = trace.tokens <= SURELY[trace.dtype] or (trace.engine == "fast" and trace.reach <= SURELY_FAST)
+    if subject.weights is None and not any(subject.options.values()) and surely:
         return None  # without a proof, which takes longer than a short run
     most = certified(trace, subject)
     if most is None or trace.tokens <= most:
