@@ -13,12 +13,11 @@ import json
 import os
 import shutil
 import time
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +31,11 @@ from tm2tfr.runs.choose import NamedProgram, blocks_of
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.plan import RunOptions
-from tm2tfr.tables.stream import RowWriter, open_rows
-from tm2tfr.tables.stream_text import Coded, Columns
 from tm2tfr.transformer.weights import Decoder, digest
+
+if TYPE_CHECKING:
+    from tm2tfr.tables.stream import RowWriter
+    from tm2tfr.tables.stream_text import Columns
 
 
 def in_blocks(
@@ -90,6 +91,8 @@ def in_blocks(
 
 def _writer(out: Path, resume: Path | None, rows: int | None) -> RowWriter:
     """Return the writer of `out`, which continues after `rows` rows if a run is resumed."""
+    from tm2tfr.tables.stream import open_rows  # noqa: PLC0415  (a check without --output needs none)
+
     if resume is None:
         return open_rows(out)
     if rows is None:
@@ -196,6 +199,8 @@ class _Recorder:
 
 
 def _columns(block: RowBlock, labels: Labels, vocabulary: tuple[str, ...]) -> Columns:
+    from tm2tfr.tables.stream_text import Coded, Columns  # noqa: PLC0415
+
     return Columns(
         i=block.i,
         x=Coded(block.x, labels.x),
@@ -282,6 +287,8 @@ def _content(of: About, arrays: Arrays) -> str:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[About, str, Any]]:
     """Open a checkpoint, yield it with its digest, and report what is wrong with it, also while it is read."""
+    import zipfile  # noqa: PLC0415  (as NumPy does)
+
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             if any(member.compress_type != zipfile.ZIP_STORED for member in archive.zip.infolist()):

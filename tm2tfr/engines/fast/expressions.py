@@ -385,9 +385,15 @@ def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
+def placed(table: Rows) -> Ints:
+    """Return the directions that the position table writes, in order; see `tm2tfr.transformer.matrix.occurring`."""
+    return np.flatnonzero(np.bincount(table.number))
+
+
 def by_position(table: Rows) -> Floats:
     """Return the position table as numbers: (positions, directions that it writes)."""
-    directions, places = np.unique(table.number, return_inverse=True)
+    directions = placed(table)
+    places = np.searchsorted(directions, table.number)
     numbers = np.zeros((len(table.start) - 1, len(directions)))
     numbers[np.repeat(np.arange(len(numbers)), np.diff(table.start)), places] = table.weight
     return numbers

@@ -24,7 +24,7 @@ from tm2tfr.engines.fast import arrays
 from tm2tfr.engines.fast.heads import collect
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition
-from tm2tfr.transformer.matrix import Floats, Ints, Matrix
+from tm2tfr.transformer.matrix import Floats, Ints, Matrix, occurring
 from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 
 NEVER = arrays.Early(-1, arrays.ints(()), arrays.ints(()))
@@ -108,7 +108,8 @@ def _early(layer: Layer, key: Collection[int], before: Classes, number: int, poo
     for head in layer.heads:
         needed |= set(head.query.selected(head.components).columns.tolist())
     if layer.feed_forward is not None:
-        writers = np.unique(layer.feed_forward.output.columns[np.isin(layer.feed_forward.output.rows, list(key))])
+        output = layer.feed_forward.output
+        writers = occurring(output.shape[1], output.columns[np.isin(output.rows, list(key))])
         needed |= set(layer.feed_forward.input.selected(writers).columns.tolist())
     return arrays.Early(number, arrays.ints(c for c in sorted(needed) if before[c] > TOKEN), pools)
 
@@ -298,8 +299,8 @@ def _moved(layer: Same[Layer], around: Same[LayerSources], after: bytes) -> _Mov
 def _written(layer: FeedForward) -> list[tuple[int, arrays.Entries]]:
     """Return the directions that a layer writes, each with its (unit, weight)."""
     table = rows_of(layer.output)
-    some = np.union1d(layer.output.rows, layer.output_bias.rows)
-    return [(int(r), table[int(r)]) for r in some]
+    some = sorted({*layer.output.rows.tolist(), *layer.output_bias.rows.tolist()})
+    return [(r, table[r]) for r in some]
 
 
 def _prefix(row: arrays.Entries, classes: Classes) -> tuple[arrays.Entries, arrays.Entries]:

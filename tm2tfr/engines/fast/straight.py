@@ -58,7 +58,7 @@ def written(plan: Laid, *, turns: bool = False) -> tuple[str, expressions.Tables
         ends = heads.key_terms.start[[int(heads.component[g]), int(heads.component[g + 1])]]
         if ends[1] - ends[0] != 2:  # constants besides γj + δj²: the kernel must compute scores
             return None
-    if len(np.unique(plan.table.number)) > MOST_TABLED:
+    if len(expressions.placed(plan.table)) > MOST_TABLED:
         return None
     writer = _Writer(plan)
     text = writer.function(turns=turns)
@@ -89,7 +89,7 @@ class _Writer(expressions.Expressions):
             entries = expressions.entries_of(body.place, r)
             total = self.total((_POINT[int(self.plan.features[f])], weight) for f, weight in entries.items())
             self._moved[place] = self.let(self.plus(self.read(place), total))
-        for n, direction in enumerate(np.unique(self.plan.table.number).tolist()):
+        for n, direction in enumerate(expressions.placed(self.plan.table).tolist()):
             self._moved[direction] = self.let(self.plus(self.read(direction), f"places[u, {n}]"))
         early = self.plan.early.layer
         for layer in range(early if early >= 0 else self.plan.tail.first):
