@@ -12,17 +12,15 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import EngineError, required
-from tm2tfr.base.native import folder
+from tm2tfr.base.native import folder, linking
+from tm2tfr.base.native.linking import MachineCode
 from tm2tfr.base.waiting import waiting
-
-if TYPE_CHECKING:
-    from tm2tfr.base.native.loading import MachineCode
 
 COMPILING = "compiling the fast engine, once: this may take a minute or two"
 """What is said while code is compiled, in whichever thread that is."""
@@ -102,18 +100,18 @@ class KeptFunction:
     def _compiled(self, about: str | None, arguments: tuple[object, ...]) -> MachineCode | None:
         if about is None:
             return None
+        made = self._made()  # which says what is wrong with Numba, if it cannot be imported
         from tm2tfr.base.native.building import built  # noqa: PLC0415  (Numba takes its time to load)
-        from tm2tfr.base.native.loading import MachineCode  # noqa: PLC0415
 
         with waiting(COMPILING):
-            found = built(self._made(), arguments)
+            found = built(made, arguments)
         if found is None:
             return None
         symbol, content = found
         head = json.dumps({"about": about, "symbol": symbol}).encode()
         inside = b"%d\n%s%s" % (len(head), head, content)
         folder.write(_digest(about.encode()), _MAGIC + _digest(inside).encode() + inside)
-        return MachineCode(symbol, content)
+        return _linked(symbol, content)
 
     def _about(self, described: str) -> str | None:
         """Return all that decides what the machine code is; None if code cannot be kept here."""
@@ -195,14 +193,21 @@ def _stored(about: str | None) -> MachineCode | None:
     inside = content[start:]
     if content[len(_MAGIC) : start] != _digest(inside).encode():
         return None
-    from tm2tfr.base.native.loading import MachineCode  # noqa: PLC0415  (only where there is code to load)
-
     try:
         length, _, rest = inside.partition(b"\n")
         head = json.loads(rest[: int(length)])
-        return MachineCode(head["symbol"], rest[int(length) :]) if head["about"] == about else None
+        return _linked(head["symbol"], rest[int(length) :]) if head["about"] == about else None
     except (ValueError, KeyError, TypeError, RuntimeError):
         return None
+
+
+def _linked(symbol: str, content: bytes) -> MachineCode:
+    """Return the function of an object file. Raises RuntimeError if it is none with such a function."""
+    if found := linking.linked(symbol, content):
+        return found
+    from tm2tfr.base.native.loading import linked  # noqa: PLC0415  (llvmlite takes longer to load than to link)
+
+    return linked(symbol, content)
 
 
 def _digest(content: bytes) -> str:
@@ -211,20 +216,27 @@ def _digest(content: bytes) -> str:
 
 @cache
 def _surroundings() -> list[str] | None:
-    """Return what code depends on besides its text: Python, Numba, LLVM, the processor; Numba is not imported.
+    """Return what code depends on besides its text: Python, Numba, LLVM, the processor; none of them is imported.
 
-    None if there is no LLVM, or files have no owners.
+    None if files have no owners, or nothing is known of the processor.
     """
-    try:
-        from tm2tfr.base.native.loading import processor, version  # noqa: PLC0415
-    except (ImportError, OSError, AttributeError):  # it is broken, and so is Numba, which will say so
-        return None
     if not folder.POSIX:
         return None
-    spec = find_spec("numba")
+    about = linking.processor()
+    if about is None:
+        try:
+            from tm2tfr.base.native.loading import processor  # noqa: PLC0415  (it imports llvmlite after all)
+        except (ImportError, OSError, AttributeError):  # it is broken, and so is Numba, which will say so
+            return None
+        about = processor()
+    return [sys.version, *map(_version, ("numba", "llvmlite")), *about]
+
+
+def _version(package: str) -> str:
+    """Return the digest of what tells a package's version."""
+    spec = find_spec(package)
     where = Path(spec.origin).parent if spec is not None and spec.origin else Path()
-    known = b"".join(path.read_bytes() for path in (where / "_version.py", where / "__init__.py") if path.is_file())
-    return [sys.version, _digest(known), version(), *processor()]
+    return _digest(b"".join(path.read_bytes() for path in (where / "_version.py", where / "__init__.py") if path.is_file()))
 
 
 # ── Arguments as machine words: one function can be called with any, without anything that knows Numba's types.
