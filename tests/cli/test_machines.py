@@ -13,6 +13,7 @@ import tm2tfr as api
 from tests.cli.lines import EVERY
 from tests.cli.test_commands import tm2tfr, tm2tfr_here
 from tests.cli.test_process import imported
+from tm2tfr.api.subject import Subject
 from tm2tfr.api.tracing import SURELY, SURELY_FAST
 from tm2tfr.cli import main
 from tm2tfr.cli.commands import Command
@@ -156,19 +157,27 @@ def test_the_older_word_still_works(line: str, now: str, capsys: pytest.CaptureF
 SIZES = Family(60, 12, tape="one-way", ends="verdict"), Family(40, 20)
 
 
-@pytest.mark.parametrize(
-    ("engine", "dtype", "head", "positions"),
-    [
-        ("dense", "float64", SURELY["float64"], SURELY["float64"]),
-        ("dense", "float32", SURELY["float32"], SURELY["float32"]),
-        ("fast", "float64", SURELY_FAST, MOST_POSITIONS),
-    ],
-)
+REACHES = [
+    ("dense", "float64", SURELY["float64"], SURELY["float64"]),
+    ("dense", "float32", SURELY["float32"], SURELY["float32"]),
+    ("fast", "float64", SURELY_FAST, MOST_POSITIONS),
+]
+
+
+@pytest.mark.parametrize(("engine", "dtype", "head", "positions"), REACHES)
 def test_every_machine_is_certified_as_far(engine: str, dtype: str, head: int, positions: int) -> None:
     machines: list[Machine] = [load(name) for name in shipped()] + [family.machine(5**100) for family in SIZES]
     for machine in machines:
         most = limit(compile_machine(machine), machine, engine, dtype, max_head=head)
         assert most is None or most >= positions, machine.name
+
+
+@pytest.mark.parametrize(("engine", "dtype", "head", "positions"), REACHES)
+def test_so_is_every_machine_in_a_prompt(engine: str, dtype: str, head: int, positions: int) -> None:
+    subject = Subject.of("busy-beaver-5", universal="8,4")
+    assert subject.kind.limit is not None
+    most = subject.kind.limit(subject.decoder, subject.program, engine, dtype, head)
+    assert most is None or most >= positions
 
 
 @pytest.mark.slow

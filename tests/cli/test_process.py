@@ -64,6 +64,17 @@ def test_the_list_of_commands_imports_none_of_them(tmp_path: Path) -> None:
     assert imported("trace", "--help", cwd=tmp_path) & modules == {"tm2tfr.cli.runs"}
 
 
+@pytest.mark.parametrize(
+    ("program", "given", "found"), [("tm2tfr", None, "16"), ("tm2tfr", "26", "26"), ("mine.py", None, "")]
+)
+def test_only_in_commands_numpys_threads_sleep_while_they_wait(program: str, given: str | None, found: str) -> None:
+    name = "OPENBLAS_THREAD_TIMEOUT"
+    code = f"import sys; sys.argv[0] = '{program}'; import os, tm2tfr; print(os.environ.get('{name}', ''))"
+    env = {key: value for key, value in os.environ.items() if key != name} | ({name: given} if given else {})
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == found
+
+
 @pytest.mark.slow
 def test_a_short_run_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     found = imported("trace", "--input", "11", cwd=tmp_path)
