@@ -316,33 +316,35 @@ def test_ctrl_c_on_the_command_line(number: int, tmp_path: Path) -> None:
     assert "resume it with --resume run.npz" in err
 
 
-def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
-    for _ in range(3000):
-        if path.exists() or process.poll() is not None:
-            return
-        time.sleep(0.05)
+def wait_for(path: Path, process: subprocess.Popen[str], *, after: int = 0) -> int:
+    """Wait for a file that is written after this time, in ns, or for the end of the process; return when it was."""
+    for _ in range(30_000):
+        written = path.stat().st_mtime_ns if path.exists() else 0
+        if written > after or process.poll() is not None:
+            return written
+        time.sleep(0.005)
     raise TimeoutError(path)
 
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_at_random_moments_gives_the_same_rows(tmp_path: Path) -> None:
-    steps = "400_000"
+    steps = "1_000_000"
     whole = tmp_path / "whole.csv"
-    want = api.check(BEAVER, "", engine="fast", max_steps=400_000, out=whole)
+    want = api.check(BEAVER, "", engine="fast", max_steps=1_000_000, out=whole)
     asked = ["trace", "busy-beaver-5", "--quiet", "--max-steps", steps, "--out", "rows.csv"]
     every = ["--checkpoint-every", "0.001"]
     chance, kills = random.Random(3), 0
     process = command(*asked, "--checkpoint", "run.npz", *every, cwd=tmp_path)
-    wait_for(tmp_path / "run.npz", process)
+    written = wait_for(tmp_path / "run.npz", process)
     while kills < 4:
-        time.sleep(chance.random() * 0.4)
+        time.sleep(chance.random() * 0.05)
         if process.poll() is not None:
             break
         process.send_signal(signal.SIGKILL)
         process.communicate()
         kills += 1
         process = command(*asked, "--resume", "run.npz", *every, cwd=tmp_path)
-        time.sleep(0.8)
+        written = wait_for(tmp_path / "run.npz", process, after=written)
     out, _ = told(process, 0)
     assert kills > 0
     assert f"{want.compared:,} cells compared with the simulator, all agree" in out
