@@ -11,7 +11,7 @@ from tm2tfr.base import interrupts
 if interrupts.starts_command():
     interrupts.prepare()
     gc.set_threshold(100_000, 10, 10)  # what modules define stays: it need not be looked through after every 700 objects
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # numpy's threads wait without keeping processors busy for 25 ms
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # numpy's threads wait without keeping processors busy for 50 ms
 
 import lazy_loader
 
