@@ -107,6 +107,20 @@ def test_rows_with_unknown_answers_are_kept_with_a_mask_if_asked_for(tmp_path: P
     assert f"Of {tried.unknown} it is not known what must be answered at every position: `known` says where it is;" in card
 
 
+@pytest.mark.slow
+def test_the_first_position_that_differs_is_one_that_is_known(tmp_path: Path) -> None:
+    """Of two outputs of sort, one may be known where the other is not: such a position is not known, and not the first."""
+    tried = intervene_many(subject("sort"), 120, seed=1, folder=tmp_path / "all", keep_unknown=True)
+    text = (tmp_path / "all" / "00000-of-00001.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert (len(rows), tried.agrees, tried.unknown > 10) == (120, True, True)
+    for row in rows:
+        pairs = enumerate(zip(row["base_answers"], row["expected_answers"], row["known"], strict=True))
+        assert row["first"] == next((i for i, (before, after, known) in pairs if known and before != after), None)
+        assert (row["first"] is None) == (row["why"] is not None)
+    assert tried.causal == sum(row["first"] is not None for row in rows)
+
+
 def test_a_mean_that_is_always_the_same_has_no_steps(tmp_path: Path) -> None:
     """The weights know the aggregate by whether its selector finds a position; a subspace without labels is nothing."""
     path = tmp_path / "same.rasp"

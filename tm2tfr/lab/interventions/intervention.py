@@ -134,15 +134,18 @@ class Intervention:
 
     @property
     def first(self) -> int | None:
-        """The first position that is known to answer something else than without the intervention; None: none is."""
+        """The first position that answers something else than without the intervention; None: none does.
+
+        Positions of whose outputs any is not known do not count, as `known` says in data.
+        """
         before, after, unknown = self.without.answers, self.expected.answers, self.expected.unanswered
         pairs = enumerate(zip(before, after, strict=False))
-        differing = (i for i, (a, b) in pairs if not same_answers(b, a, unknown.get(i, {})))
+        differing = (i for i, (a, b) in pairs if i not in unknown and not same_answers(b, a, {}))
         return next(differing, None if len(before) == len(after) else min(len(before), len(after)))
 
     @property
     def causal(self) -> bool:
-        """Whether something that is answered differs from what is answered without the intervention."""
+        """Whether an answer that is known differs from what is answered without the intervention."""
         return self.first is not None
 
     def as_dict(self) -> dict[str, object]:

@@ -42,7 +42,7 @@ COLUMNS: Mapping[str, str] = {
     "expected_tokens": "the tokens fed with the intervention, by the causal model of the source",
     "expected_answers": "what is answered at each position with it, null where it is not known",
     "known": "whether it is known what is answered, by position",
-    "first": "the first position that answers something else, null if none does",
+    "first": "the first position that is known and answers something else, null if none does",
     "why": "why none does",
 }
 
