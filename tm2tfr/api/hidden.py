@@ -41,7 +41,7 @@ def disguise(
         grade: 1 permutes and scales; 2 turns the basis of the stream and mixes the components of heads as well; 3 adds
             decoys, and makes all heads look alike.
         seed: 0 or more; the same weights, grade and seed give the same bytes.
-        rename_tokens: give tokens neutral names and another order; the key has their own. Labels keep their names.
+        rename_tokens: give tokens neutral names and another order, outputs and labels too; the key has their own.
         all_up_to: compare on all inputs of at most this many tokens too, in float64 and float32; the key has the result.
         dimensions: compress the stream to this many dimensions first, so that variables share directions; ``"least"``: to
             as few as are found; None: not. Grades 2 and 3 add their own to them.

@@ -45,7 +45,9 @@ def disguise(
             parser=dimensions_or_least,
         ),
     ] = None,
-    rename_tokens: Annotated[bool, option("Call tokens t0, t1, … in another order; the key says which is which.")] = False,
+    rename_tokens: Annotated[
+        bool, option("Call tokens t0, t1, … in another order, and outputs output-1, …; the key says which is which.")
+    ] = False,
     all_up_to: Annotated[
         int | None,
         count(
@@ -165,8 +167,10 @@ def _told(made: Disguised) -> Iterator[str]:
 
 def _proved_same(key: Key) -> str:
     """Return what is the same, as a proof says it: where tokens are renamed their order is another, which decides ties."""
-    if key.tokens and not key.original.labeller:
-        return "the same logits as the original for every input; of equal ones, the first token may be another"
+    labelled = any(output.labels for output in key.outputs)
+    if key.tokens and (labelled or not key.original.labeller):
+        what = "label" if labelled else "token"
+        return f"the same logits as the original for every input; of equal ones, the first {what} may be another"
     return "the same logits as the original for every input, and so the same answers"
 
 

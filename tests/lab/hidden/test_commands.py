@@ -156,6 +156,7 @@ def test_hidden_weights_are_called_that_where_they_cannot_be_used(
         (("score", "key.json"), "missing argument CLAIM: name a claim, or use --template or --baseline"),
         (("score", "key.json", "claim.json", "--template"), "--template prints a claim: omit the others"),
         (("score", "none.json", "--template"), "it cannot be read"),
+        (("score", ".", "--template"), "it cannot be read (Is a directory): name a key made by"),
         (("disguise", "half-adder", "-o", "x.txt", "--key", "k.json"), "weights are written as .safetensors"),
     ],
 )

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.lab.hidden.cases import answers
+from tests.lab.hidden.cases import answers, perfect
 from tests.lab.hidden.test_commands import said
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.engines.exact import Exact
+from tm2tfr.lab.hidden.claim import answer
 from tm2tfr.lab.hidden.disguise import MOST, every_prompt
 from tm2tfr.lab.hidden.key import load_key
+from tm2tfr.lab.hidden.score import score
 from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.transformer.storage import save
 
@@ -29,11 +31,61 @@ def test_renamed_tokens_are_answered_as_their_own_names_were(name: str, tmp_path
     prompt = original.vocabulary[:2] if original.labeller else ("1", "0")
     right = answers(original, prompt, Exact(), 6)
     found = answers(made.decoder, [names[token] for token in prompt], Exact(), 6)
+    pairs = list(zip(original.outputs, made.key.outputs, strict=True))
+    labels = [dict(zip(own.labels or (), new.labels or (), strict=True)) for own, new in pairs]
     assert found == (
-        right if original.labeller else [(names[token], None if out is None else names[out]) for token, out in right]
+        [tuple(new[label] for new, label in zip(labels, each, strict=True)) for each in right]
+        if original.labeller
+        else [(names[token], None if out is None else names[out]) for token, out in right]
     )
     made.key.save(tmp_path / "key.json")
     assert verified(made.decoder, load_key(tmp_path / "key.json")).proved
+
+
+def test_outputs_and_labels_are_renamed_but_for_numbers(tmp_path: Path) -> None:
+    made = tm2tfr.disguise("sort", grade=1, seed=7, rename_tokens=True)
+    text, number = made.key.outputs
+    assert (text.name, text.labels) == ("output-1", ("0", *(made.key.tokens[letter] for letter in "abc")))
+    assert (number.name, number.labels) == ("output-2", None)
+    hidden = made.decoder.outputs
+    assert [output.name for output in hidden] == ["output-1", "output-2"]
+    assert sorted(hidden[0].labels or ()) == sorted(text.labels or ())
+    assert hidden[0].labels != text.labels
+    made.key.save(tmp_path / "key.json")
+    found = load_key(tmp_path / "key.json")
+    assert (found.outputs, verified(made.decoder, found).proved) == (made.key.outputs, True)
+    histogram = tm2tfr.disguise("histogram", grade=1, rename_tokens=True)
+    assert [each.labels for each in histogram.decoder.outputs] == [each.labels for each in histogram.key.original.outputs]
+
+
+def test_a_key_with_other_outputs_is_refused() -> None:
+    made = tm2tfr.disguise("since-b", grade=1, rename_tokens=True)
+    first, *others = made.key.outputs
+    swapped = dataclasses.replace(first, labels=(first.labels or ())[::-1])
+    named = dataclasses.replace(first, name="output-9")
+    for outputs, words in (
+        ((swapped, *others), "unembedding: entry"),
+        ((named, *others), "the outputs that the key renames are not"),
+        (tuple(others), "the outputs that the key renames are not"),
+        ((), "outputs: "),
+    ):
+        assert words in verified(made.decoder, dataclasses.replace(made.key, outputs=outputs)).refusals[0]
+
+
+def test_words_of_claims_on_renamed_weights_are_kinds_with_numbers() -> None:
+    made = tm2tfr.disguise("since-b", grade=1, rename_tokens=True)
+    words = json.loads(tm2tfr.claim_template(made.key))["words"]
+    assert words["roles"] == {"since-1": "the latest position that decides a 'since' or a 'once'"}
+    assert words["variables"] == {"1": 1, "1/(i+1)": 1, "at-1": 1, "i": 1, "is-1": 1, "is-2": 1, "token": 4}
+    assert made.key.as_dict()["words"] == {
+        "roles": {"since s5": "since-1"},
+        "variables": {"is !s2 s3": "is-1", "at since s5: is s3": "at-1", "is s5": "is-2"},
+    }
+    truth = answer(made.key)
+    measures = {kind: found.measure for kind, found in score(perfect(truth), truth).kinds.items()}
+    assert (measures["heads"], measures["subspaces"], measures["surface"]) == (1.0, 1.0, 1.0)
+    probed = tm2tfr.score_baseline(made.key, "probe", weights=made.decoder)
+    assert {name: round(found.measure or 0.0, 3) for name, found in probed.variables.items()}["is-2"] > 0.9
 
 
 def test_a_key_with_other_tokens_is_refused() -> None:

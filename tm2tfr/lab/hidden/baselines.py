@@ -91,7 +91,8 @@ def probe(decoder: Decoder, key: Key, truth: HiddenTruth) -> HiddenClaim:
     values = stream @ key.basis.inverse.T
     centred = stream - stream.mean(axis=0)
     for subspace in layout.subspaces:
-        if (name := subspace.holds or subspace.name) in truth.subspaces:
+        own = subspace.holds or subspace.name
+        if (name := key.variables.get(own, own)) in truth.subspaces:
             wanted = values[:, : layout.width][:, layout[subspace.name]]
             weights = np.linalg.lstsq(centred, wanted - wanted.mean(axis=0), rcond=CLOSE)[0]
             found[name] = weights.T

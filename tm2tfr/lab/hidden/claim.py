@@ -32,7 +32,8 @@ from tm2tfr.lab.hidden.dead_code import DeadCode
 from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.key import Key
 from tm2tfr.lab.hidden.narrow import variables
-from tm2tfr.transformer.weights import Decoder, Head
+from tm2tfr.lab.hidden.words import meaning, role_of
+from tm2tfr.transformer.weights import Decoder
 
 FORMAT, VERSION = "tm2tfr-claim", "1"
 KEYS = ("format", "version", "heads", "layers", "units", "subspaces", "words")
@@ -290,7 +291,7 @@ class HiddenTruth:
     Args:
         width: the dimension of the stream.
         heads: path of each head, ``layers.3.heads.0`` -> its role, what its claim says that it attends to; or `NOTHING`.
-        called: role -> what heads with it were called.
+        called: role -> what heads with it were called; where outputs are renamed, what they attend to.
         layers: the numbers of the layers that do nothing, from 1.
         units: the paths of the units that do nothing, ``layers.3.units.0``.
         layer_count, unit_paths: of those that a claim may be about, how many and which.
@@ -320,8 +321,11 @@ def answer(key: Key) -> HiddenTruth:
     for number, layer in enumerate(key.layers, start=1):
         for k, of in enumerate(layer.heads):
             found = None if of is None else original.layers[of[0]].heads[of[1]]
-            heads[f"layers.{number}.heads.{k}"] = role = NOTHING if found is None else role_of(found)
-            called[role] = "" if found is None else found.name
+            role, said = (NOTHING, "") if found is None else (role_of(found), found.name)
+            if role in key.roles:
+                role = key.roles[role]
+                said = meaning(role)
+            heads[f"layers.{number}.heads.{k}"], called[role] = role, said
         for u, unit in enumerate(layer.units or ()):
             paths.add(path := f"layers.{number}.units.{u}")
             if unit.of is None and unit.pair is None:
@@ -336,15 +340,10 @@ def answer(key: Key) -> HiddenTruth:
         units=frozenset(units),
         layer_count=len(key.layers),
         unit_paths=frozenset(paths),
-        subspaces=_subspaces(key),
-        surface=_surface(original),
+        subspaces={key.variables.get(name, name): basis for name, basis in _subspaces(key).items()},
+        surface=frozenset(key.variables.get(name, name) for name in _surface(original)),
         dead=key.dead,
     )
-
-
-def role_of(head: Head) -> str:
-    """Return the role of a head in words: the positions that it attends to, by its claim; without one, its name."""
-    return head.claim.attends if head.claim is not None and head.claim.attends else head.name
 
 
 def _surface(original: Decoder) -> frozenset[str]:

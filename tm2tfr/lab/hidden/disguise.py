@@ -18,10 +18,11 @@ from tm2tfr.base.text.words import MANY, all_words, joined, number_of
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.reading import softly
-from tm2tfr.lab.hidden.build import MOST_ROUNDS, Built, built, renamed
+from tm2tfr.lab.hidden.build import MOST_ROUNDS, Built, built
 from tm2tfr.lab.hidden.dead_code import Profile, dead_code, profiled, prompts_of
 from tm2tfr.lab.hidden.key import Key, hidden_digest
 from tm2tfr.lab.hidden.narrow import Forms, forms_for, narrowed
+from tm2tfr.lab.hidden.renaming import renamed
 from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.lab.hidden.wide import written
 from tm2tfr.targets.common import reference
@@ -202,7 +203,7 @@ def disguised(
     Args:
         program: what it was compiled from; None: nothing is known of it.
         grade: 1, 2 or 3, see `tm2tfr.lab.hidden.build`.
-        rename: whether tokens get other names, and another order.
+        rename: whether tokens, outputs and labels get other names, and another order, see `tm2tfr.lab.hidden.renaming`.
         all_up_to: compare all inputs of up to so many tokens as well, in float64 and float32; None: not.
         dimensions: to compress the stream to so many first, see `tm2tfr.lab.hidden.narrow`; ``least``: to as few as are
             found; None: not.
@@ -248,10 +249,10 @@ def disguised(
 
 
 def _renamed(made: Disguised) -> Disguised:
-    """Return hidden weights with other tokens, proved again."""
+    """Return hidden weights with other tokens and outputs, proved again."""
     chance = random.Random(f"tm2tfr tokens {made.key.seed} {made.key.digest}")
-    hidden, names = renamed(made.decoder, chance)
-    key = replace(made.key, tokens=names, digest=hidden_digest(hidden))
+    hidden, names, outputs = renamed(made.decoder, chance)
+    key = replace(made.key, tokens=names, outputs=outputs, digest=hidden_digest(hidden))
     proof = verified(hidden, key)
     if not proof.proved:
         raise DisguiseError(

@@ -22,6 +22,8 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.hidden.dead_code import DeadCode
 from tm2tfr.lab.hidden.dyadic import Dyadic, Turn
 from tm2tfr.lab.hidden.narrow import Forms, narrowed
+from tm2tfr.lab.hidden.words import neutral_roles, neutral_variables
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.storage import dumps, loads
 from tm2tfr.transformer.weights import Decoder, digest
 
@@ -125,6 +127,8 @@ class Key:
         constants, copies: coordinates of y, see `tm2tfr.lab.hidden.wide`.
         layers: one for each layer of the hidden weights.
         tokens: token of the original -> its name in the hidden weights, where tokens are renamed; otherwise empty.
+        outputs: those of the original, with their names and labels in the hidden weights, where tokens are renamed;
+            otherwise empty.
         equal: how far the two were compared in floats, as plain data.
         dead: what of the hidden weights is dead code; None: nobody looked.
         kept: what is kept of the original's stream, in fewer dimensions; empty: all of it.
@@ -143,6 +147,17 @@ class Key:
     equal: PlainData
     dead: DeadCode | None = None
     kept: Forms = ()
+    outputs: tuple[Output, ...] = ()
+
+    @cached_property
+    def roles(self) -> Mapping[str, str]:
+        """Role of the original -> its word in claims, where outputs are renamed; otherwise empty: it is called as it is."""
+        return neutral_roles(self.original) if self.outputs else {}
+
+    @cached_property
+    def variables(self) -> Mapping[str, str]:
+        """Variable of the original -> its word in claims, if that is another one: where outputs are renamed."""
+        return neutral_variables(self.original) if self.outputs else {}
 
     @cached_property
     def narrow(self) -> Decoder:
@@ -161,6 +176,8 @@ class Key:
             "digest": self.digest,
             "equal": dict(self.equal),
             "tokens": dict(self.tokens),
+            **({"outputs": [[each.name, each.labels, each.whole] for each in self.outputs]} if self.outputs else {}),
+            **({"words": {"roles": dict(self.roles), "variables": dict(self.variables)}} if self.outputs else {}),
             "dead": None if self.dead is None else self.dead.as_dict(),
             "layers": [_layer_as_dict(layer) for layer in self.layers],
             "basis": {
@@ -208,8 +225,10 @@ def load_key(path: str | Path) -> Key:
         with Path(path).open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise DisguiseError(f"{path}: it cannot be read ({why}): name a key made by 'tm2tfr disguise'") from error
+        why, remedy = getattr(error, "strerror", None) or str(error), "name a key made by 'tm2tfr disguise'"
+        if isinstance(error, OSError) and (first := Path(path, "keys", "01.json")).is_file():
+            why, remedy = "it is a folder", f"for one claim name {first}"
+        raise DisguiseError(f"{path}: it cannot be read ({why}): {remedy}") from error
     if len(data) > MOST_BYTES:
         raise DisguiseError(f"{path}: it has more than {MOST_BYTES:,} bytes: name a key made by 'tm2tfr disguise'")
     try:
@@ -248,6 +267,7 @@ def of_dict(found: object, file: str = "<key>") -> Key:
                 equal=dict(found["equal"]),
                 dead=None if found.get("dead") is None else DeadCode.from_dict(found["dead"]),
                 kept=tuple(tuple((int(row), float(entry)) for row, entry in form) for form in found.get("kept", ())),
+                outputs=tuple(map(_output_of, found.get("outputs", ()))),
             )
         )
     except DisguiseError:
@@ -290,6 +310,11 @@ def _number(item: object) -> int | None:
 def _turn(block: PlainData) -> Turn:
     rounds = tuple((_wholes(order), _wholes(signs)) for order, signs in block["rounds"])
     return Turn(len(block["coordinates"]) if rounds else 0, rounds, block.get("centred") is True)
+
+
+def _output_of(item: PlainData) -> Output:
+    name, labels, whole = item
+    return Output(str(name), None if labels is None else tuple(map(str, labels)), bool(whole))
 
 
 def _layer_of(item: PlainData) -> LayerKey:

@@ -47,7 +47,7 @@ SIZE = OF_SHIPPED + OF_EACH_FAMILY * len(FAMILIES)
 HiddenMember = tuple[Member, int, int]
 """What is hidden, its grade, and the seed of its disguise."""
 Hide = Callable[[Member, int, int], Disguised]
-"""Makes it, hidden, its tokens renamed."""
+"""Makes it, hidden, its tokens and outputs renamed."""
 
 
 def make_suite(
@@ -206,7 +206,7 @@ def score_suite(folder: str | Path, name: Baseline, progress: Progress | None = 
 def _readme() -> str:
     return f"""# Hidden models
 
-{SIZE} transformers whose weights were compiled and then disguised, their tokens renamed, by `tm2tfr disguise --suite`:
+{SIZE} transformers, compiled and then disguised, their tokens and outputs renamed, by `tm2tfr disguise --suite`:
 {OF_SHIPPED} of shipped sources, {SIZE - OF_SHIPPED} of random machines, circuits, programs and formulas. `{INDEX}` lists
 them with their grades. Each has an empty claim beside it, with the words to be used. Withhold the folder `{KEYS}`: it has
 the answers, and the seed. `tm2tfr score {KEYS}/01.json {MODELS}/01.claim.json` scores a claim.

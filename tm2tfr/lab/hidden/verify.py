@@ -25,8 +25,8 @@ Where the stream was compressed (`tm2tfr.lab.hidden.narrow`), which layer norms 
 the dimensions that the key keeps; its forms are checked to give all that is read, for whatever can be written.
 
 Nothing else is read by anything that counts, so the logits are the original's, as rational numbers, for every input. Where
-tokens are renamed, they have their own names again before this begins; their order, which decides between equal logits, was
-another one.
+tokens and outputs are renamed, they have their own names again before this begins; their order, which decides between equal
+logits, was another one.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ import numpy as np
 
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.lab.hidden.bounds import silent_units
-from tm2tfr.lab.hidden.build import alike_in_norms, restored
+from tm2tfr.lab.hidden.build import alike_in_norms
 from tm2tfr.lab.hidden.dyadic import Dyadic, added, exponent_of, is_orthogonal, product, shifted, total
 from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
+from tm2tfr.lab.hidden.renaming import restored
 from tm2tfr.lab.hidden.wide import Wide, WideHead, WideLayer, WideUnit, turned, widened
 from tm2tfr.transformer.weights import Decoder, Layer
 
@@ -84,7 +85,7 @@ class _Checks:
 
     def __init__(self, hidden: Decoder, key: Key) -> None:
         self._key, self._original = key, key.narrow
-        self._hidden = restored(hidden, key.tokens, key.original.vocabulary) if key.tokens else hidden
+        self._hidden = restored(hidden, key.tokens, key.outputs, key.original) if key.tokens else hidden
         self._own = self._original.layout.width
         self._left: set[int] = set()
         self._silent: list[frozenset[int]] = []
