@@ -132,6 +132,28 @@ def test_compiled_kept_loaded_and_what_is_not_loaded(cache: Path) -> None:
     assert not KeptFunction("summed, another version", made(times)).kept(*arguments())
 
 
+class Checked(KeptFunction):
+    """Arguments are looked at as for compiled code, which is only a number here; arrays must be of float64."""
+
+    def code(self, kinds: tuple[object, ...], arguments: tuple[object, ...]) -> Any:
+        if not all(description(each).startswith("<f8") for each in arguments):
+            raise TypeError("there is no such function")
+        return lambda _words: 7
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 4))[:, ::2], np.zeros((2, 2), dtype=np.float32), 1.5])
+def test_a_call_that_is_refused_is_refused_again(wrong: Any) -> None:
+    right, caller = np.zeros((2, 2)), Caller(Checked("checked", made([])))
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            caller(right, wrong)
+    assert caller(right, right) == 7
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            caller(right, wrong)
+    assert caller(right, right) == 7
+
+
 @pytest.mark.slow
 def test_where_nothing_is_kept_results_are_the_same(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.write_text("a file")

@@ -28,6 +28,7 @@ from tm2tfr.targets.gpt2.running import (
     exports_of_labeller,
     fitted_labelling,
     masks_of,
+    refuse_no_layers,
     required,
 )
 from tm2tfr.targets.gpt2.tensors import PAD
@@ -289,6 +290,8 @@ def classifier(of: Stock, decoder: Decoder, right: ExportReference, **options: U
     if decoder.outputs[0].labels is None:
         what = f"{name}: the output {decoder.outputs[0].name!r} is a number, and a token classifier answers with labels"
         raise ExportError(f"{what}: {exports_of_labeller(decoder)}")
+    if of.name == GPT2.name:
+        refuse_no_layers(decoder, name, of.title)
     return Classifier(decoder, fitted_labelling(decoder, name, of.title, Requested(**options)))
 
 

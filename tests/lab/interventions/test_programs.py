@@ -134,6 +134,13 @@ def test_a_mean_that_is_always_the_same_has_no_steps(tmp_path: Path) -> None:
     assert made.folder is not None
 
 
+def test_weights_without_layers_have_no_variable_to_draw(tmp_path: Path) -> None:
+    path = tmp_path / "half.rasp"
+    path.write_text("# alphabet: ab\nv = indices * (1 / 2);\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="^half: there is no variable that can be set"):
+        intervene_many(path, 3, seed=0, folder=tmp_path / "out")
+
+
 @pytest.mark.slow
 def test_what_cannot_be_set_is_refused_with_the_reason() -> None:
     with pytest.raises(UsageError, match="steps of balance cannot be set: it is computed from the mean, which can be set"):

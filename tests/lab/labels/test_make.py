@@ -132,6 +132,38 @@ def test_values_that_are_numbers_are_numbers_in_the_file(tmp_path: Path) -> None
     assert {each["name"]: each["kind"] for each in hooks["variables"]}["frac_with_0"] == "number"
 
 
+def program(folder: Path, text: str) -> Path:
+    """Return the file of a RASP program over some tokens."""
+    path = folder / "given.rasp"
+    path.write_text(f"# alphabet: ab1\n{text}\n", encoding="utf-8")
+    return path
+
+
+def test_a_text_times_a_number_is_a_text_in_the_file(tmp_path: Path) -> None:
+    given = program(tmp_path, 'x = tokens * 2;\ny = aggregate(select(indices, 0, ==), x, "-");')
+    made(tmp_path / "out", given, all_up_to=None, inputs=["ab"], engine="auto")
+    table = pq.read_table(tmp_path / "out/labels/00000-of-00001.parquet")
+    assert (table["x"].to_pylist(), table["y"].to_pylist()) == (["aa", "bb"], ["aa", "aa"])
+
+
+@pytest.mark.filterwarnings("ignore:.* is undefined on the example")
+def test_means_of_what_is_undefined_are_left_out_or_refused(tmp_path: Path) -> None:
+    given = program(tmp_path, "x = tokens_int;\ny = aggregate(select(indices, indices, <=), x);")
+    found = made(tmp_path / "out", given, all_up_to=None, inputs=["ab", "ba", "11"], engine="auto", shard_size=1)
+    rows = [pq.read_table(path).num_rows for path in sorted((tmp_path / "out/labels").iterdir())]
+    assert (found.left_out, rows) == (2, [0, 0, 2])
+    with pytest.raises(InputError, match="^given: the program is undefined on all of these inputs, so there is nothing"):
+        made(tmp_path / "none", given, all_up_to=None, inputs=["ab", "ba"], engine="auto")
+
+
+def test_weights_without_layers_have_hooks_in_torch_alone(tmp_path: Path) -> None:
+    given = program(tmp_path, "v = indices * (1 / 2);")
+    report = labels_report(made(tmp_path / "out", given, all_up_to=2, engine="auto"))
+    assert "\nlabels: 1 variable, 0 heads\nhooks: torch\nno hooks for gpt2, which tm2tfr export refuses: " in report
+    hooks = json.loads((tmp_path / "out/hooks.json").read_text(encoding="utf-8"))
+    assert [point["module"] for point in hooks["targets"]["torch"]["points"]] == ["embedding"]
+
+
 def test_numbers_beyond_all_floats_are_infinite() -> None:
     assert [labels_as.number_of_text(text) for text in ("1/3", "-2", "1" * 400, "-" + "1" * 400)] == [
         1 / 3,

@@ -21,6 +21,7 @@ from tests.targets.framed import framed
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import CompileError, ExportError
 from tm2tfr.engines.dense import DenseDecoder
+from tm2tfr.sources.logic.read import formula
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.reference import WeightsReference, reference_of
 from tm2tfr.transformer.weights import digest
@@ -51,6 +52,11 @@ def test_every_label_is_the_interpreters(to: str, name: str, dtype: str, tmp_pat
     verdict = verify_export(tmp_path / "x")
     assert str(verdict).splitlines()[-1] == f"yes: this export is {name}"
     assert verdict.cause == ""
+
+
+def test_weights_without_layers(tmp_path: Path) -> None:
+    export_to("bert", tm2tfr.Subject.of(formula("Q[a]")), tmp_path / "x")
+    assert verify_export(tmp_path / "x").same
 
 
 def test_long_random_inputs_in_float32(tmp_path: Path) -> None:
@@ -204,6 +210,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
         export_to("bert", majority(), tmp_path / "x")
     with pytest.raises(ExportError, match="stock is about the bounds for Turing machines, and these weights label a"):
         export_to("gpt2", subject("running-parity"), tmp_path / "x", stock=True)
+    plain = tm2tfr.Subject.of(formula("Q[a]"))
+    told = r"^Q\[a\]: these weights have no layers, and the residual stream of a GPT-2 is read at its layers: use to='bert'"
+    with pytest.raises(ExportError, match=f"{told}, 'torch' or 'onnx'$"):
+        export_to("gpt2", plain, tmp_path / "x")
     endless = dataclasses.replace(subject("reverse").decoder, position_table=None, provenance={})
     with pytest.raises(
         ExportError, match="of any length have scores that lie too close for the softmax of a BERT: compile"

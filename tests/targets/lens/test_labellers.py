@@ -16,6 +16,7 @@ from tests.targets.matrices.programs import tampered
 from tests.targets.test_documents import BLOCK, Reader
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError
+from tm2tfr.sources.logic.read import formula
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
 there = pytest.mark.skipif(
@@ -56,6 +57,12 @@ def test_what_is_refused(tmp_path: Path) -> None:
             causal(),
             {},
             "^labeller: weights for sequences of any length have scores that lie too close for the softmax of Tr",
+        ),
+        (
+            tm2tfr.Subject.of(formula("Q[a]")),
+            {},
+            r"^Q\[a\]: these weights have no layers, and the residual stream of a model of TransformerLens is read at its "
+            "layers: use to='bert', 'torch' or 'onnx'$",
         ),
         (subject("reverse"), {"positions": 5}, "are exported with all their positions, 6, and not with 5: omit the number"),
         (subject("reverse"), {"max_head": 5}, "is about Turing machines, and these weights label a sequence: omit it"),

@@ -159,14 +159,15 @@ class Caller:
         return True
 
     def _begin(self, arguments: tuple[object, ...]) -> None:
-        self._last, every = [], list[int]()
+        """Look at all arguments. If they are refused, nothing changes: the same call is refused again."""
+        last, every = list[_Argument](), list[int]()
         for argument in arguments:
             kinds, found = flat(argument)
             cut = slice(len(every), len(every) + len(found))
-            self._last.append(_Argument(kinds, cut, argument if isinstance(argument, tuple) else None))
+            last.append(_Argument(kinds, cut, argument if isinstance(argument, tuple) else None))
             every += found
-        self._words = np.array(every, dtype=np.int64)
-        self._code = self._function.code(tuple([last.kinds for last in self._last]), arguments)
+        code = self._function.code(tuple([each.kinds for each in last]), arguments)
+        self._last, self._words, self._code = last, np.array(every, dtype=np.int64), code
 
 
 @dataclass

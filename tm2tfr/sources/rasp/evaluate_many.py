@@ -247,6 +247,8 @@ class ManyInputs:
 
         def step(run: _Run) -> Places:
             matrix, values = run.done[node.selector], run.done[node.values]
+            if not theirs.atoms:  # there is no input on which the values are defined
+                return np.zeros((run.n, run.size), dtype=np.int64)
             if len(matrix) < run.n:
                 matrix = np.broadcast_to(matrix, (run.n, *matrix.shape[1:]))
             counts = np.add.reduce(matrix, axis=0, dtype=np.min_scalar_type(run.n)).astype(np.int64)
@@ -300,7 +302,7 @@ def _each_once(totals: NDArray[Any], counts: NDArray[np.int64], place: Callable[
         pairs = list(zip(map(int, totals.ravel().tolist()), counts.ravel().tolist(), strict=True))
         found = {pair: place(*pair) for pair in dict.fromkeys(pairs)}
         return np.array([found[pair] for pair in pairs], dtype=np.int64).reshape(totals.shape)
-    keys = (totals.astype(np.int64) - least) * more + counts
+    keys = (totals - least).astype(np.int64) * more + counts  # totals may not fit 64 bits, their differences do
     there, table = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64)
     there[keys] = True
     for key in np.flatnonzero(there).tolist():

@@ -269,6 +269,10 @@ def _kinds_of_function(sop: Elementwise, known: Mapping[SOp, frozenset[str]]) ->
         return frozenset(_kind(value) for _, value in sop.entries)
     if sop.operator == "+":
         return frozenset[str]().union(*(known[a] for a in sop.arguments)) - {"bool"} or frozenset(["number"])
+    if sop.operator == "*":  # a text times a whole number is a text
+        factors = [known[argument] for argument in sop.arguments]
+        products = frozenset(["number"]) if all(factor - _TEXT for factor in factors) else frozenset[str]()
+        return products | (frozenset[str]().union(*factors) & _TEXT)
     return frozenset(["bool" if sop.operator in _TRUTHS else "number"])
 
 
@@ -297,6 +301,7 @@ def kinds_of(sops: Iterable[SOp]) -> dict[SOp, frozenset[str]]:
     return known
 
 
+_TEXT = frozenset(["text"])
 _TRUTHS = frozenset(["==", "<=", ">=", "<", ">", "and", "or", "not", "in"])
 
 

@@ -321,6 +321,9 @@ def _kinds_of_function(node: Apply, known: Mapping[Operation, frozenset[str]]) -
         return frozenset(_kind(value) for _, value in node.entries)
     if node.operator == "+":
         return frozenset[str]().union(*(known[argument] for argument in node.arguments)) - {"bool"} or frozenset(["number"])
+    if node.operator == "*" and any("text" in known[argument] for argument in node.arguments):  # text * 2 is a text
+        numbers = all(known[argument] != {"text"} for argument in node.arguments)
+        return frozenset(["text", "number"] if numbers else ["text"])
     return frozenset([_RESULTS.get(node.operator, "number")])
 
 

@@ -268,6 +268,13 @@ def _without_gap(decoder: Decoder) -> tuple[Layer, Head] | None:
     return None
 
 
+def refuse_no_layers(decoder: Decoder, name: str, title: str) -> None:
+    """Raise ExportError for weights without layers, where GPT-2 and TransformerLens have no hook on the stream."""
+    if not decoder.layers:
+        what = f"{name}: these weights have no layers, and the residual stream of {title} is read at its layers"
+        raise ExportError(f"{what}: {exports_of_labeller(decoder)}")
+
+
 def exports_of_labeller(decoder: Decoder) -> str:
     """Return advice with every export that takes these weights, such as ``use --to lens, torch or onnx``.
 
@@ -276,11 +283,11 @@ def exports_of_labeller(decoder: Decoder) -> str:
     """
     any_length = frame_of(decoder) and _without_gap(decoder) is None
     sharp = not (decoder.soft or decoder.loops) and (decoder.positions is not None or any_length)
-    masks, labels = masks_of(decoder), decoder.outputs[0].labels is not None
+    masks, labels, layers = masks_of(decoder), decoder.outputs[0].labels is not None, bool(decoder.layers)
     fits = {
-        "gpt2": sharp and labels and masks <= {"future"},
+        "gpt2": sharp and layers and labels and masks <= {"future"},
         "bert": sharp and labels and masks <= {"none"},
-        "lens": sharp and len(masks) <= 1 and "past" not in masks,
+        "lens": sharp and layers and len(masks) <= 1 and "past" not in masks,
         "torch": True,
     }
     return f"use --to {', '.join(name for name, fit in fits.items() if fit)} or onnx"

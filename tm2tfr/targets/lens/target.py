@@ -33,6 +33,7 @@ from tm2tfr.targets.gpt2.running import (
     exports_of_labeller,
     fitted_labelling,
     masks_of,
+    refuse_no_layers,
 )
 from tm2tfr.targets.gpt2.target import Gpt2Tabled, chosen
 from tm2tfr.targets.gpt2.translated import translated
@@ -158,6 +159,7 @@ def _labelling(decoder: Decoder, right: ExportReference, asked: Requested) -> La
         raise ExportError(
             f"{name}: --stock is about the bounds for Turing machines, and these weights label a sequence: omit it"
         )
+    refuse_no_layers(decoder, name, f"a model of {TRANSFORMER_LENS}")
     masks = masks_of(decoder)
     if len(masks) > 1 or "past" in masks:
         what = (

@@ -65,3 +65,18 @@ def test_hostile_s_ops_have_the_same_values_and_are_undefined_on_the_same_inputs
 def test_what_is_undefined_on_all_inputs_of_a_length_is_undefined_on_many_at_once() -> None:
     text = "# alphabet: ab\nlater = 1 / (length - 1);\nsum = later + indices;\nmean = aggregate(full_s, sum);\n"
     assert same(read(text, file="later.rasp").program, 3, 8)[1] == 8
+
+
+def test_a_mean_of_what_no_input_defines_is_undefined_and_later_inputs_have_theirs() -> None:
+    program = read("# alphabet: ab1\nx = tokens_int;\ny = aggregate(select(1, 1, ==), x);\n", file="ints.rasp").program
+    many = ManyInputs(program.sops.values(), program.alphabet)
+    assert many([("a", "b"), ("b", "a")]).defined.tolist() == [False, False]
+    found = many([("a", "b"), ("1", "1")])
+    assert found.defined.tolist() == [False, True]
+    y = program.sops["y"]
+    assert [found.atoms[y][place] for place in found.places[y][1]] == [1, 1]
+
+
+def test_means_of_numbers_beyond_64_bits() -> None:
+    text = f'# alphabet: ab\nx = {10**30} + indicator(tokens == "a");\ny = aggregate(select(1, 1, ==), x);\n'
+    assert same(read(text, file="large.rasp").program, 3, 8)[0] > 50

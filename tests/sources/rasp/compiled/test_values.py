@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -10,7 +11,12 @@ import pytest
 
 import tm2tfr
 from tm2tfr.base.errors import CompileError
+from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.read import read
+from tm2tfr.sources.rasp.sops import SOp, needed
+from tm2tfr.sources.rasp.values import kinds_of
+from tm2tfr.sources.sequence.functions import kinds
+from tm2tfr.sources.sequence.graph import Apply, Fixed, Position, Token
 
 PROGRAMS = {
     "and-or": '# alphabet: ["0", "2"]\na = tokens_int and indices;\nb = tokens_int or tokens;\n',
@@ -40,6 +46,30 @@ def test_values_of_mixed_types_are_right_on_all_inputs(name: str) -> None:
     for length in range(1, 5):
         for word in list(product(map(str, decoder.vocabulary), repeat=length))[:20]:
             assert tm2tfr.check(decoder, json.dumps(word)).agrees, word
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_are_of_the_kinds_that_definitions_say(name: str) -> None:
+    program = read(PROGRAMS[name], file=f"{name}.rasp").program
+    kinds = kinds_of(node for node in needed(program.sops.values()) if isinstance(node, SOp))
+    for word in product(program.alphabet, repeat=2):
+        with suppress(Undefined):
+            for sop, values in evaluate(program.sops.values(), word).values.items():
+                found = {"bool" if isinstance(v, bool) else "text" if isinstance(v, str) else "number" for v in values}
+                assert found <= kinds[sop], (word, sop)
+
+
+def test_a_product_is_a_text_if_a_factor_is() -> None:
+    text, place = Token(key="text"), Position(key="place")
+    either = Apply(key="either", operator="if", arguments=(text, Fixed(key="true", value=True), place))
+    for factors, wanted in (
+        ((text, place), {"text"}),
+        ((place, text), {"text"}),
+        ((place, place), {"number"}),
+        ((either, place), {"text", "number"}),
+        ((either, text), {"text"}),
+    ):
+        assert kinds(Apply(key="product", operator="*", arguments=factors), {}) == wanted
 
 
 def test_truths_among_numbers_are_numbers_for_inputs_of_any_length_too() -> None:
