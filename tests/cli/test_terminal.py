@@ -14,7 +14,7 @@ import pytest
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
 from tm2tfr.base.resources import ATTENTION_PROGRAMS, AUTOMATA, FORMULAS, PROGRAMS, SPECS, files_of
-from tm2tfr.cli import main
+from tm2tfr.cli import main, progress
 from tm2tfr.cli.commands import COMPLETION
 from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.turing.library import shipped
@@ -138,7 +138,7 @@ def test_a_shell_that_is_named(
 RUN = """
 import time
 from tm2tfr.cli.progress import showing
-with showing(50_000) as shown:
+with showing(50_000, steady=True) as shown:
     for n in range(13):
         shown.progress(1000 + 100 * n, 990 + 100 * n)
         time.sleep(0.2)
@@ -169,10 +169,10 @@ with progress.telling_of_compiling({arguments}):
 """
 
 
-def on_a_terminal(script: str) -> str:
+def on_a_terminal(script: str, columns: int = 120) -> str:
     """Return what a script writes to a standard error that is a terminal."""
     main, terminal = pty.openpty()
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": str(columns), "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=terminal, env=env)
     os.close(terminal)
     seen = b""
@@ -190,24 +190,121 @@ def on_a_terminal(script: str) -> str:
 @pytest.mark.slow
 def test_shards_rows_and_rows_a_second_are_shown() -> None:
     written = on_a_terminal(COUNT)
-    shown = re.findall(r"([\d,]+ of .*? shards), ([\d,]+) rows, ([\d,]+) per second", written)
-    assert shown[0] == ("0 of … shards", "0", "0")
+    assert "0 of … shards, after 0:00:00" in written
+    shown = re.findall(r"left: (3 of 1,200 shards), after 0:00:0\d, ([\d,]+) rows, ([\d,]+) rows/s", written)
     shards, rows, rate = shown[-1]
     assert (shards, rows) == ("3 of 1,200 shards", "15,000")
-    assert re.search(r"3 of 1,200 shards, [^\n\r]*per second, about 0:\d\d:\d\d left, after .*?0:00:0", written)
-    assert not re.search(r"1 of 1,200 shards, [^\n\r]*left", written)
+    assert re.search(r"about 0:\d\d:\d\d left: 3 of 1,200 shards", written)
+    assert "left: 1 of 1,200 shards" not in written
     assert int(rate.replace(",", "")) > 0
 
 
 @pytest.mark.slow
-def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
+def test_steps_steps_a_second_and_the_time_left_are_shown_after_a_second() -> None:
     written = on_a_terminal(RUN)
-    shown = re.findall(r"([\d,]+) tokens, ([\d,]+) per second, ([\d,]+) steps of at most 50,000", written)
+    shown = re.findall(r"at most 0:\d\d:\d\d left: ([\d,]+) of 50,000 steps, ([\d,]+)/s, after 0:00:0", written)
     assert shown
-    tokens, rate, steps = (int(cell.replace(",", "")) for cell in shown[-1])
-    assert tokens == steps + 10
+    steps, rate = (int(cell.replace(",", "")) for cell in shown[-1])
+    assert 990 < steps <= 2190
     assert rate > 0
-    assert re.search(r"steps of at most 50,000, at most 0:\d\d:\d\d left", written)
+
+
+@pytest.mark.slow
+def test_no_time_is_estimated_where_steps_take_longer_and_longer() -> None:
+    written = on_a_terminal(RUN.replace(", steady=True", ""))
+    assert re.search(r"[\d,]+ of 50,000 steps, [\d,]+/s, after 0:00:0", written)
+    assert "left" not in written
+
+
+def test_a_pace_is_that_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    pace = progress.Pace()
+    assert pace.rate(0) == 0
+    now = 1.0
+    assert pace.rate(1000) == 1000
+    now = 61.0  # code was compiled in between
+    pace.rate(2000)
+    now = 62.0
+    assert pace.rate(12_000) == 10_000
+    now = 63.0
+    pace.stopped()
+    assert pace.rate(13_000) == 0
+    now = 64.0
+    assert pace.rate(43_000) == 30_000
+    assert pace.rate(500) == 0  # begun again
+    now = 66.0
+    assert pace.rate(700) == 100
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.4, "0:00:00"), (172.0, "0:02:52"), (359_000, "99:43:20"), (864_001, "11 days")]
+)
+def test_a_time_is_short(seconds: float, shown: str) -> None:
+    assert progress.clock(seconds) == shown
+
+
+MILLION, BILLION = 10**6, 10**9
+LARGE = {
+    "run": (
+        f"with progress.showing({BILLION}, steady=True) as to:",
+        [f"to.progress({BILLION - n}, {BILLION - n})" for n in (9 * MILLION, 5 * MILLION, MILLION)],
+        r"at most 0:00:00 left: 999,000,000 of 1,000,000,000 steps, [\d,]{9,11}/s",
+    ),
+    "run that has not begun": (
+        f"with progress.showing({BILLION}, steady=True) as to:",
+        ["time.sleep(1)"],
+        "starting the fast engine, whose first use compiles it, after 0:00:01",
+    ),
+    "run without a limit": (
+        "with progress.showing(None) as to:",
+        [f"to.progress({BILLION + n}, {BILLION + n})" for n in (0, MILLION, 2 * MILLION)],
+        r"1,002,000,000 steps, [\d,]+/s, after 0:00:01",
+    ),
+    "shards": (
+        "with progress.counting() as to:",
+        [f"to({n}, {MILLION}, {BILLION})" for n in (999_998, 999_999)],
+        "about 0:00:0[01] left: 999,999 of 1,000,000 shards, after 0:00:0",
+    ),
+    "inputs": (
+        "with progress.counting_inputs() as to:",
+        [f"to({BILLION - 1}, {BILLION})"],
+        r"999,999,999 of 1,000,000,000 inputs, [\d,]+/s, after 0:00:00",
+    ),
+    "training": (
+        "with progress.training() as to:",
+        [f"to.progress({BILLION - 1}, {BILLION}, 0.25, 0.5)"],
+        r"999,999,999 of 1,000,000,000 steps, loss 0.2500, exact match 0.5000",
+    ),
+    "models": (
+        "with progress.making('models') as to:",
+        [f"to({BILLION - 1}, {BILLION})"],
+        "999,999,999 of 1,000,000,000 models, after 0:00:00",
+    ),
+    "compiling": (
+        f"with progress.telling_of_compiling([]), waiting('compiling {'long ' * 20}'):",
+        ["time.sleep(0.1)", *(f"advanced({BILLION - 4 * n}, {BILLION}, 'positions analysed')" for n in (3, 2, 1))],
+        r"compiling long .{24}…: about 0:00:0[01] left",
+    ),
+    "compiling an engine": (
+        "with progress.telling_of_compiling([]), waiting(COMPILING):",
+        ["time.sleep(0.1)"],
+        r"compiling the fast engine, once: this may take a minute or two, after 0:00:00",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LARGE)
+def test_what_matters_fits_into_80_columns(kind: str) -> None:
+    around, steps, wanted = LARGE[kind]
+    begin = "import time\nfrom tm2tfr.base.waiting import COMPILING, advanced, waiting\nfrom tm2tfr.cli import progress"
+    quickly = "progress.PATIENCE, progress.SETTLED = 0.05, 0.2"
+    body = "\n    ".join(f"{step}\n    time.sleep(0.4)" for step in steps)
+    written = on_a_terminal(f"{begin}\n{quickly}\n{around}\n    {body}", columns=80)
+    lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", written))
+    assert max(map(len, lines)) <= 79
+    assert any(re.search(wanted, line) for line in lines), lines
 
 
 @pytest.mark.slow
@@ -237,7 +334,7 @@ def test_compiling_is_said_where_it_lasts(patience: float, arguments: list[str],
 def test_a_long_compilation_of_weights_is_said() -> None:
     quickly = "from tm2tfr.cli import main, progress\nprogress.PATIENCE = 0.01"
     script = f"{quickly}\ntry: main(['compile', 'sort'])\nexcept SystemExit: pass"
-    assert "compiling sort to weights" in on_a_terminal(script)
+    assert "compiling sort" in on_a_terminal(script)
 
 
 @pytest.mark.slow
@@ -250,8 +347,12 @@ def test_nobody_is_told_of_compiling_without_a_terminal() -> None:
 
 @pytest.mark.slow
 def test_how_far_a_compilation_is_is_shown() -> None:
-    work = "progress.PATIENCE = 0.05\nfrom tm2tfr.base.waiting import advanced, waiting"
-    steps = "\n    ".join(f"time.sleep(0.3)\n    advanced({done}, 1200, 'steps')" for done in (1, 2, 2))
+    work = "progress.PATIENCE, progress.SETTLED = 0.05, 0.4\nfrom tm2tfr.base.waiting import advanced, waiting"
+    done = [(0, 0, "preparing"), (3, 1200, "steps"), (4, 1200, "steps"), (8, 1200, "steps"), (0, 13, "parts made")]
+    steps = "\n    ".join(f"advanced{each}\n    time.sleep(0.3)" for each in done)
     told = f"with progress.telling_of_compiling([]), waiting('compiling [a]{{0}}'):\n    {steps}"
     written = on_a_terminal(f"import time\nfrom tm2tfr.cli import progress\n{work}\n{told}")
-    assert re.search(r"compiling \[a\]\{0\}: 2 of 1,200 steps, about 0:0\d:\d\d left", written)
+    assert "compiling [a]{0}: preparing, after 0:00:00" in written
+    assert "compiling [a]{0}: 4 of 1,200 steps, after" in written  # too early for an estimate
+    assert re.search(r"compiling \[a\]\{0\}: about 0:0\d:\d\d left, 8 of 1,200 steps", written)
+    assert "compiling [a]{0}: 0 of 13 parts made, after" in written

@@ -16,8 +16,8 @@ import pytest
 
 from tests.cli.test_commands import ROOT
 from tm2tfr.base.native import folder, function
-from tm2tfr.base.native.function import COMPILING, Caller, KeptFunction, address, description, words
-from tm2tfr.base.waiting import noticed
+from tm2tfr.base.native.function import Caller, KeptFunction, address, description, words
+from tm2tfr.base.waiting import COMPILING, noticed
 
 if find_spec("numba") is None:
     pytest.skip("this code is compiled by Numba: install tm2tfr[fast]", allow_module_level=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,10 @@ from tests.strategies import machines_with_inputs
 from tm2tfr.base.errors import CompileError, EngineError, InputError, for_command_line
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
+from tm2tfr.runs import choose
 from tm2tfr.runs.cause import find_cause
 from tm2tfr.runs.comparison import run
-from tm2tfr.runs.plan import Finding, Plan, RunOptions, Soft, Watcher
+from tm2tfr.runs.plan import Finding, Plan, RunOptions, Shown, Soft, Watcher
 from tm2tfr.runs.rows import activations
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -172,6 +175,38 @@ def test_whoever_watches_hears_each_finding_as_it_comes() -> None:
 
     report = tm2tfr.check("palindromes", Plan(inputs=("ab", "a")), watch=Ears())
     assert tuple(heard) == report.said
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        ({"max_steps": 10_001}, True),
+        ({"max_steps": 10_000}, False),
+        ({"max_steps": 10_001, "engine": "dense"}, False),
+        ({"max_steps": 10_001, "dtype": "float32"}, False),
+        ({"max_steps": 10_001, "soft": Soft("softmax", "2^-10")}, False),
+    ],
+)
+def test_a_long_run_without_numba_is_said_to_be_slow_before_it(
+    options: dict[str, Any], warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+
+    class Ears(Watcher):
+        def hear(self, said: Finding) -> None:
+            happened.append("warning" if "the square of the steps" in said.text else "finding")
+
+        @contextmanager
+        def run(self, max_steps: int | None, *, steady: bool) -> Iterator[Shown]:
+            assert (max_steps, steady) == (options["max_steps"], False)
+            happened.append("run")
+            yield Shown()
+
+    monkeypatch.setattr(choose, "available", lambda: False)
+    report = tm2tfr.check("chapter", Plan(inputs=("11",), **options), watch=Ears())
+    assert happened[: 1 + warned] == ["warning", "run"][not warned :]
+    remedy = "the square of the steps: pip install 'tm2tfr[fast]' makes it fast"
+    assert any(note.endswith(remedy) for note in report.notes) is warned
 
 
 @pytest.mark.parametrize(

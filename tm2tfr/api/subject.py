@@ -238,7 +238,7 @@ class Subject:
         """
         if self.weights is not None:
             return self.weights
-        with waiting(f"compiling {visible(str(self.right.name))} to weights"):
+        with waiting(f"compiling {visible(str(self.right.name))}"):
             return self.kind.compile(self.right, self.options)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.base.errors import counted, listing
-from tm2tfr.runs.plan import HARD, NOBODY, Soft
+from tm2tfr.runs.plan import HARD, NOBODY, Finding, Soft
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tm2tfr.runs.comparison import Trace
     from tm2tfr.runs.plan import RunOptions, Watcher
     from tm2tfr.runs.rows import Activation
+    from tm2tfr.transformer.weights import Decoder
 
 
 # ── What nothing proves of a run, and what another program would misread of a file: warnings, in words.
@@ -62,16 +63,14 @@ def _to_certify(subject: Subject) -> str:
     return f"tm2tfr certify {subject.name}" if subject.name != "-" else "tm2tfr certify"
 
 
-def slow(run: RunOptions) -> str | None:
-    """Return the warning for a long run without the fast engine."""
-    from tm2tfr.base.choices import AUTO
+def slow(decoder: Decoder, run: RunOptions) -> str | None:
+    """Return the warning for a long run by the dense engine that the fast one would make if Numba were installed."""
+    from tm2tfr.runs.choose import lacks_numba
     from tm2tfr.runs.plan import MAX_STEPS
 
-    if run.engine == AUTO and (run.max_steps is None or run.max_steps > MAX_STEPS):
-        from tm2tfr.engines.fast import available
-
-        if not available():
-            return "the dense engine takes time that grows with the square of the steps: pip install 'tm2tfr[fast]'"
+    if (run.max_steps is None or run.max_steps > MAX_STEPS) and lacks_numba(decoder, run.engine, run.dtype):
+        what = "warning: the dense engine takes time that grows with the square of the steps"
+        return f"{what}: pip install 'tm2tfr[fast]' makes it fast"
     return None
 
 
@@ -148,12 +147,15 @@ def traced(
         CompileError: for an invalid temperature; without a program, if one is needed.
         EngineError: see `tm2tfr.check`; if the run ends before `at`.
     """
+    from tm2tfr.runs.choose import is_steady
     from tm2tfr.runs.run import carried_out
 
     found = for_run(subject, soft, word, run.max_steps)
-    warnings = [slow(run)]
+    warnings = [slow(found.decoder, run)]
+    if warnings[0] is not None:
+        watch.hear(Finding(text=warnings[0], note=True))  # before the time is taken
     program = found.right if must_compare else found.program
-    with watch.run(run.max_steps) as shown:
+    with watch.run(run.max_steps, steady=is_steady(found.decoder, run.engine, run.dtype)) as shown:
         asked = replace(run, progress=shown.progress, stop=shown.stop)
         fed = found.prompt(word) if program is None else None
         trace = carried_out(found.decoder, found.word(word), program, asked, fed=fed)

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+COMPILING = "compiling the fast engine, once: this may take a minute or two"
+"""What is said while code of the fast engine is compiled, in whichever thread that is."""
+COMPILING_MACHINE = "compiling this machine's code, once"
+"""The same of code for one decoder alone."""
 Advance = Callable[[int, int, str], None]
-"""Shows how much of some work is done: the things that are done, how many there are in all, and what they are."""
+"""Shows how much of some work is done: the things that are done, how many there are in all, and what they are.
+
+Where their number is not known, it is 0, and they are called as the phase is.
+"""
 Notice = Callable[[str], AbstractContextManager[Advance | None]]
 """Given what is done, returns what is entered while it is done; it may give what shows how much of it is done."""
 _notices: list[Notice] = []

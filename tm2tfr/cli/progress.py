@@ -6,20 +6,19 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import timedelta
-from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 
 from tm2tfr.base import interrupts
 from tm2tfr.base.errors import Interrupted
+from tm2tfr.base.waiting import COMPILING
 
 if TYPE_CHECKING:
     from types import FrameType
-
-    from rich.progress import Progress as Bar
 
     from tm2tfr.base.waiting import Advance
     from tm2tfr.runs.comparison import Progress
@@ -28,85 +27,160 @@ if TYPE_CHECKING:
 
 FORESEEN = 100 * 86_400
 """Times of more seconds than this are not shown."""
-WAITING = " (starting the fast engine; its first use compiles it)"
+WAITING = "starting the fast engine, whose first use compiles it"
 """Shown while a run has not begun after a second."""
-
-
 PATIENCE = 1.5
 """The seconds after which work that may take long is shown, see `tm2tfr.base.waiting`."""
-RATE = "{task.fields[rate]:,.0f} per second"
+SETTLED = 2.0
+"""The seconds of a phase of compiling after which the time left is estimated."""
+WINDOW = 5.0
+"""The seconds over which a rate is measured."""
+LONG_NAME = 40
+"""What is compiled is named in at most this many characters where it is shown how much of it is done."""
+AFTER = None
+"""The part of a line that is the time since its beginning."""
 QUIET = {"--quiet", "-q", "--json", "json", "--format=json"}
 """The words of a command line that ask for no progress."""
 
 
-@contextmanager
-def updating(text: str, after: Callable[[], str], *, patience: float = 0.0, **kwargs: Any) -> Iterator[Callable[..., None]]:
-    """Yield a function that changes the fields of a line on a terminal; where there is no terminal, it does nothing.
+# ── a line ──────────────────────────────────────────────────────────────────────────────────────────────────
+class ProgressLine:
+    """A line with a spinner on standard error: its parts, the important ones first, without those that do not fit.
 
     Args:
-        text: the line, see `line`; kwargs: its fields at the beginning.
+        parts: as text, or `AFTER`.
+    """
+
+    def __init__(self, *parts: str | None) -> None:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+        from rich.progress import SpinnerColumn, TextColumn
+
+        self.parts, self._began = parts, time.monotonic()
+        text = TextColumn("{task.fields[line]}", markup=False)
+        self.bar = Bar(SpinnerColumn(), text, console=Console(stderr=True), transient=True)
+        self.bar.add_task("", total=None, line=self)
+        _lines.add(self)
+
+    def __str__(self) -> str:
+        """Return the text as of now, in at most the columns that the spinner leaves."""
+        from rich.cells import cell_len, set_cell_size
+
+        room = self.bar.console.width - 3
+        after = f"after {clock(time.monotonic() - self._began)}"
+        first, *others = (after if part is AFTER else part for part in self.parts)
+        for part in others:
+            if cell_len(first) + 2 + cell_len(part) <= room:
+                first = f"{first}, {part}"
+        return first if cell_len(first) <= room else f"{set_cell_size(first, room - 1)}…"
+
+
+_lines: WeakSet[ProgressLine] = WeakSet()
+"""All lines that are there, shown or not."""
+
+
+def clock(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds, or in days where it has a hundred hours or more."""
+    if seconds >= 100 * 3600:
+        return f"{ceil(seconds / 86_400)} days"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+class Pace:
+    """How fast something goes: over the last few seconds, and since code was compiled, for which everything stops."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+        self._stopped = False
+        _paces.add(self)
+
+    def stopped(self) -> None:
+        """Forget what was before, in whichever thread this is."""
+        self._stopped = True
+
+    def rate(self, done: int) -> float:
+        """Return how many things are done in a second, now that `done` are; 0 at the beginning, and if they are fewer."""
+        now, seen = time.monotonic(), self._seen
+        if self._stopped or (seen and done < seen[-1][1]):  # a resumed run begins where it stopped
+            seen.clear()
+            self._stopped = False
+        while len(seen) > 1 and seen[0][0] < now - WINDOW:
+            seen.popleft()
+        since, before = seen[0] if seen else (now, done)
+        if not seen or now - seen[-1][0] >= WINDOW / 50:
+            seen.append((now, done))
+        return (done - before) / max(now - since, 1e-9)
+
+
+_paces: WeakSet[Pace] = WeakSet()
+"""All that are measured."""
+
+
+@contextmanager
+def updating(after: Callable[[], str], *parts: str | None, patience: float = 0.0) -> Iterator[Callable[..., None]]:
+    """Yield a function that changes the parts of a line on a terminal; where there is no terminal, it does nothing.
+
+    Args:
         after: says how far the work got.
+        parts: the line at the beginning, see `ProgressLine`.
         patience: the seconds after which the line is shown.
 
     Raises:
         Interrupted: on Ctrl-C, with what `after` says.
     """
-    bar = line(text) if sys.stderr.isatty() else None
-    task = None if bar is None else bar.add_task("", total=None, **kwargs)
-    clock = threading.Timer(patience, bar.start) if bar is not None and patience else None
-    if clock is not None:
-        clock.start()
-    elif bar is not None:
-        bar.start()
+    line = ProgressLine(*parts) if sys.stderr.isatty() else None
+    timer = threading.Timer(patience, line.bar.start) if line is not None and patience else None
+    if timer is not None:
+        timer.start()
+    elif line is not None:
+        line.bar.start()
 
-    def update(**kwargs: Any) -> None:
-        if bar is not None and task is not None:
-            bar.update(task, **kwargs)
+    def update(*parts: str | None) -> None:
+        if line is not None:
+            line.parts = parts
 
     try:
         yield update
     except KeyboardInterrupt:
         raise Interrupted(after()) from None
     finally:
-        if clock is not None:
-            clock.cancel()
-            clock.join()
-        if bar is not None:
-            bar.stop()
+        if timer is not None:
+            timer.cancel()
+            timer.join()
+        if line is not None:
+            line.bar.stop()
 
 
 @contextmanager
-def showing(max_steps: int | None) -> Iterator[Shown]:
-    """Yield what shows tokens, tokens per second and steps on a terminal, once a run takes a second, and hears Ctrl-C.
+def showing(max_steps: int | None, *, steady: bool = False) -> Iterator[Shown]:
+    """Yield what shows steps and steps per second on a terminal, once a run takes a second, and hears Ctrl-C.
 
     Args:
-        max_steps: the limit, if there is one: the time up to it is shown as well, which the run takes unless it halts.
+        max_steps: the limit, if there is one.
+        steady: every step takes the same time: the time up to the limit is shown as well, which the run takes unless it
+            halts.
 
     Raises:
         Interrupted: on Ctrl-C, saying how far the run got.
     """
     from tm2tfr.runs.plan import Shown
 
-    standing = (0, 0)
-    first: tuple[int, float] | None = None
+    standing, pace = (0, 0), Pace()
 
     def show(positions: int, steps: int) -> None:
-        nonlocal standing, first
-        standing, now = (positions, steps), time.monotonic()
-        if first is None or positions < first[0]:  # a resumed run begins where it stopped
-            first = positions, now
-        done = positions - first[0]
-        rate = done / max(now - first[1], 1e-9)
-        seconds = (max_steps - steps) / rate if max_steps is not None and done else inf
-        left = f", at most {timedelta(seconds=round(seconds))} left" if seconds < FORESEEN else ""
-        update(completed=positions, rate=rate, steps=steps, note=left)
+        nonlocal standing
+        standing, rate = (positions, steps), pace.rate(positions)
+        most = "" if max_steps is None else f" of {max_steps:,}"
+        far = f"{steps:,}{most} steps" if steps else f"{positions:,} tokens"
+        if steady and max_steps is not None and rate and (seconds := (max_steps - steps) / rate) < FORESEEN:
+            far = f"at most {clock(seconds)} left: {far}"
+        update(far, *([f"{rate:,.0f}/s"] if rate else []), AFTER)
 
     def after() -> str:
         return f"interrupted at position {standing[0]:,}, after {standing[1]:,} steps"
 
-    most = "" if max_steps is None else f" of at most {max_steps:,}"
-    text = f"{{task.completed:,}} tokens, {RATE}, {{task.fields[steps]:,}} steps{most}{{task.fields[note]}}"
-    with updating(text, after, patience=1.0, rate=0.0, steps=0, note=WAITING) as update, hearing() as stop:
+    with updating(after, WAITING if steady else "starting", AFTER, patience=1.0) as update, hearing() as stop:
         yield Shown(show, stop)
 
 
@@ -161,16 +235,15 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
         standing, now = (done, shards), time.monotonic()
         first = first or (done, now)
         seconds = (shards - done) * (now - first[1]) / max(done - first[0], 1)
-        left = f", about {timedelta(seconds=round(seconds))} left, after" if done > first[0] else ""
-        update(completed=done, shards=f"{shards:,}", rows=rows, rate=rows / max(now - began, 1e-9), left=left)
+        left = f"about {clock(seconds)} left: " if done > first[0] else ""
+        rate = rows / max(now - began, 1e-9)
+        update(f"{left}{done:,} of {shards:,} shards", AFTER, f"{rows:,} rows", f"{rate:,.0f} rows/s")
 
     def after() -> str:
         message = f"interrupted after {standing[0]:,} of {standing[1]:,} shards" if standing[1] else "interrupted"
         return f"{message}{go_on and f': {go_on}'}"
 
-    shards = "{task.completed:,} of {task.fields[shards]} shards"
-    text = f"{shards}, {{task.fields[rows]:,}} rows, {RATE}{{task.fields[left]}}"
-    with updating(text, after, shards="…", rows=0, rate=0.0, left="") as update:
+    with updating(after, "0 of … shards", AFTER) as update:
         yield show
 
 
@@ -186,13 +259,12 @@ def counting_inputs() -> Iterator[Progress]:
     def show(done: int, inputs: int) -> None:
         nonlocal standing
         standing = (done, inputs)
-        update(completed=done, rate=done / max(time.monotonic() - began, 1e-9), inputs=f"{inputs:,}")
+        update(f"{done:,} of {inputs:,} inputs", f"{done / max(time.monotonic() - began, 1e-9):,.0f}/s", AFTER)
 
     def after() -> str:
         return f"interrupted after {standing[0]:,} of {standing[1]:,} inputs"
 
-    text = f"{{task.completed:,}} of {{task.fields[inputs]}} inputs, {RATE}"
-    with updating(text, after, inputs="…", rate=0.0) as update:
+    with updating(after, "0 of … inputs", AFTER) as update:
         yield show
 
 
@@ -214,19 +286,19 @@ def training() -> Iterator[Learning]:
     runs_done = (0, 0)
 
     def show(done: int, steps: int, loss: float, match: float | None) -> None:
-        found = "" if match is None else f", exact match {match:.4f}"
-        update(words=f"{done:,} of {steps:,} steps, loss {loss:.4f}{found}")
+        found = () if match is None else (f"exact match {match:.4f}",)
+        update(f"{done:,} of {steps:,} steps", f"loss {loss:.4f}", *found, AFTER)
 
     def runs(done: int, every: int) -> None:
         nonlocal runs_done
         runs_done = (done, every)
-        update(words=f"{done:,} of {every:,} runs")
+        update(f"{done:,} of {every:,} runs", AFTER)
 
     def after() -> str:
         what = f" after {runs_done[0]:,} of {runs_done[1]:,} runs" if runs_done[1] else ""
         return f"interrupted{what}: {RESUME}"
 
-    with updating("{task.fields[words]}", after, words="starting") as update, hearing() as stop:
+    with updating(after, "starting", AFTER) as update, hearing() as stop:
         yield Learning(show, runs, stop)
 
 
@@ -251,14 +323,14 @@ def making(things: str, meanwhile: str = "") -> Iterator[Callable[[int, int], No
     def show(done: int, every: int) -> None:
         nonlocal standing
         standing = (done, every)
-        update(completed=done, every=f"{every:,}")
+        update(f"{done:,} of {every:,} {things}", AFTER)
 
     def after() -> str:
         if meanwhile:
             return f"interrupted while {meanwhile}: nothing is written"
         return f"interrupted{f' after {standing[0]:,} of {standing[1]:,} {things}' if standing[1] else ''}: {RESUME}"
 
-    with updating(f"{{task.completed:,}} of {{task.fields[every]}} {things}", after, every="…") as update:
+    with updating(after, f"0 of … {things}", AFTER) as update:
         yield show
 
 
@@ -275,58 +347,43 @@ def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[obj
 def _compiling(text: str) -> Iterator[Advance]:
     """Show that something is compiled, once it takes a while: above the line that is there, or in one of its own.
 
-    What is yielded shows how much of it is done, in a line of its own, with an estimate of the time that is left.
+    What is yielded shows how much of it is done, in a line of its own: the phase, and once it has lasted a while, an
+    estimate of the time that is left of it.
     """
-    own: list[Bar] = []
-    far, kind, first = "", "", (0, time.monotonic())
+    own: list[ProgressLine] = []
+    parts: tuple[str | None, ...] = (text, AFTER)
+    pace, phase, began = Pace(), (0, ""), 0.0
 
     def show() -> None:
-        from rich.markup import escape
-
-        if any(WAITING in str(task.fields.get("note")) for bar in _lines for task in bar.tasks):
-            return  # this line says it
-        above = next((bar for bar in _lines if bar.live.is_started), None)
-        if above is not None:
-            above.console.print(text, highlight=False)
-            return
-        own.append(line("{task.fields[work]}{task.fields[far]}"))
-        own[0].add_task("", total=None, work=escape(text), far=far)
-        own[0].start()
+        above = next((line for line in _lines if line.bar.live.is_started), None)
+        if above is None:
+            own.append(ProgressLine(*parts))
+            own[0].bar.start()
+        elif WAITING not in above.parts or text != COMPILING:  # otherwise that line says it
+            above.bar.console.print(text, highlight=False, markup=False)
 
     def advance(done: int, every: int, things: str) -> None:
-        nonlocal far, kind, first
+        nonlocal parts, pace, phase, began
         now = time.monotonic()
-        if (kind and kind != things) or done < first[0]:
-            first = done, now
-        kind = things
-        seconds = (every - done) * (now - first[1]) / max(done - first[0], 1)
-        left = f", about {timedelta(seconds=round(seconds))} left" if done > first[0] else ""
-        far = f": {done:,} of {every:,} {things}{left}"
-        for bar in own:
-            bar.update(bar.task_ids[0], far=far)
+        if phase != (every, things):
+            pace, phase, began = Pace(), (every, things), now
+        rate, far = pace.rate(done), f"{done:,} of {every:,} {things}" if every else things
+        name = text if len(text) <= LONG_NAME else f"{text[: LONG_NAME - 1]}…"
+        settled = now - began >= SETTLED and rate and (every - done) / rate < FORESEEN
+        left = f"about {clock((every - done) / rate)} left" if settled and done < every else None
+        parts = (f"{name}: {far}", AFTER) if left is None else (f"{name}: {left}", far, AFTER)
+        for line in own:
+            line.parts = parts
 
-    clock = threading.Timer(PATIENCE, show)
-    clock.daemon = True
-    clock.start()
+    timer = threading.Timer(PATIENCE, show)
+    timer.daemon = True
+    timer.start()
     try:
         yield advance
     finally:
-        clock.cancel()
-        clock.join()
-        for bar in own:
-            bar.stop()
-
-
-def line(text: str) -> Bar:
-    """Return a line with a spinner, this text and the time, on standard error."""
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    made = Bar(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    _lines.add(made)
-    return made
-
-
-_lines: WeakSet[Bar] = WeakSet()
-"""All lines that are there, shown or not."""
+        timer.cancel()
+        timer.join()
+        for measured in list(_paces):
+            measured.stopped()
+        for line in own:
+            line.bar.stop()

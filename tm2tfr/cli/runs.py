@@ -63,9 +63,9 @@ class Terminal(Watcher):
         self._json = as_json
 
     @contextmanager
-    def run(self, max_steps: int | None) -> Iterator[Shown]:
-        """Show tokens and steps, and hear Ctrl-C."""
-        with showing(max_steps) as shown:
+    def run(self, max_steps: int | None, *, steady: bool) -> Iterator[Shown]:
+        """Show steps and the time that is left, and hear Ctrl-C."""
+        with showing(max_steps, steady=steady) as shown:
             yield shown
 
     @contextmanager
@@ -89,7 +89,7 @@ class Terminal(Watcher):
 def warn(notes: Iterable[str]) -> None:
     """Print notes on standard error; a warning once."""
     for note in notes:
-        if "warning:" in note or note.startswith("the dense engine"):
+        if "warning:" in note:
             warn_once(note)
         else:
             typer.echo(cautioned(note), err=True)

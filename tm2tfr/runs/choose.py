@@ -124,6 +124,18 @@ def _compiles(decoder: Decoder) -> bool:
     return plain and all(name in POSITION_FEATURES for name in decoder.features)
 
 
+def is_steady(decoder: Decoder, engine: str | Engine, dtype: str | None) -> bool:
+    """Return whether every step of a long run takes the same time: whether it is fast."""
+    if engine == AUTO:
+        return available() and _compiles(decoder) and dtype in (None, "float64")
+    return (engine if isinstance(engine, str) else engine.name) == "fast"
+
+
+def lacks_numba(decoder: Decoder, engine: str | Engine, dtype: str | None) -> bool:
+    """Return whether ``auto`` is not fast for these weights only because Numba is not installed."""
+    return engine == AUTO and not available() and _compiles(decoder) and dtype in (None, "float64")
+
+
 def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engine:
     """Return the engine for many inputs of one circuit: for ``auto`` fast, which compiles once, if it runs the weights.
 

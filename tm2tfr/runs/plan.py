@@ -300,8 +300,8 @@ class Watcher:
     """Who is shown how far a long run is, and hears what a check says: nobody. A command line shows it on a terminal."""
 
     @contextmanager
-    def run(self, max_steps: int | None) -> Iterator[Shown]:
-        """Yield what one run shows and hears; `max_steps` is its limit."""
+    def run(self, max_steps: int | None, *, steady: bool) -> Iterator[Shown]:
+        """Yield what one run shows and hears; `max_steps` is its limit, and `steady`: every step takes the same time."""
         yield Shown()
 
     @contextmanager
@@ -310,7 +310,7 @@ class Watcher:
         yield None
 
     def hear(self, said: Finding) -> None:
-        """Take what a check says, as soon as it is known."""
+        """Take what a check says, as soon as it is known; that a run will be slow is said before it as well."""
 
 
 NOBODY = Watcher()

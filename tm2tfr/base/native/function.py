@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import EngineError, required
 from tm2tfr.base.native import folder, linking
 from tm2tfr.base.native.linking import MachineCode
-from tm2tfr.base.waiting import waiting
+from tm2tfr.base.waiting import COMPILING, waiting
 
-COMPILING = "compiling the fast engine, once: this may take a minute or two"
-"""What is said while code is compiled, in whichever thread that is."""
 _MAGIC = b"tm2tfr code 1\n"
 _DIGEST = 64
 """The length of a SHA-256 in hexadecimal."""
@@ -45,10 +43,11 @@ class KeptFunction:
     Args:
         text: all that decides what the function does: its text, and the digest of what it calls.
         made: returns the function, decorated for Numba; called only if it has to be compiled.
+        compiling: what is said while it is compiled.
     """
 
-    def __init__(self, text: str, made: Callable[[], Callable[..., Any]]) -> None:
-        self._text, self._made = text, cache(made)
+    def __init__(self, text: str, made: Callable[[], Callable[..., Any]], *, compiling: str = COMPILING) -> None:
+        self._text, self._made, self._compiling = text, cache(made), compiling
         self._codes: dict[str, MachineCode | None] = {}
         self._of_kinds: dict[tuple[object, ...], MachineCode | None] = {}
         self._lock = RLock()
@@ -103,7 +102,7 @@ class KeptFunction:
         made = self._made()  # which says what is wrong with Numba, if it cannot be imported
         from tm2tfr.base.native.building import built  # noqa: PLC0415  (Numba takes its time to load)
 
-        with waiting(COMPILING):
+        with waiting(self._compiling):
             found = built(made, arguments)
         if found is None:
             return None

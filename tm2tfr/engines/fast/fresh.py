@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tm2tfr.base.errors import CheckpointError
 from tm2tfr.base.native.function import Caller, KeptFunction, sources
+from tm2tfr.base.waiting import COMPILING_MACHINE
 from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast.arrays import KINDS, STORED, Heads, Laid, Pools, Tail
 from tm2tfr.transformer.matrix import AnyArray
@@ -74,7 +75,6 @@ def straight_turns(text: str) -> Caller:
 
 
 def _straight_line(text: str) -> KeptFunction:
-
     def made() -> Callable[..., Any]:
         from tm2tfr.engines.fast.jit import compiled_once  # noqa: PLC0415
 
@@ -83,7 +83,7 @@ def _straight_line(text: str) -> KeptFunction:
         run: Callable[..., Any] = compiled_once(names["run"])
         return run
 
-    return KeptFunction(f"{SOURCES}\n{text}", made)
+    return KeptFunction(f"{SOURCES}\n{text}", made, compiling=COMPILING_MACHINE)
 
 
 MEAN, PLACE, LATEST, SCAN, GROUPED = range(len(KINDS))

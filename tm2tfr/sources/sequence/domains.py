@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 
 from tm2tfr.base.errors import CompileError
-from tm2tfr.base.waiting import advanced
+from tm2tfr.base.waiting import Advance, advanced
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import clusters
 from tm2tfr.sources.sequence.forecast import Forecast
@@ -81,6 +81,7 @@ class Domains:
         most: the most values that a node may have.
         early: refuse, as soon as the longest inputs are known, what has too many values on these alone and is compiled as a
             code: `wanted`, and what selectors compare.
+        progress: is told how many positions are analysed; None: nobody is.
 
     Raises:
         CompileError: with the place of a node that has more values, or too many combinations of them.
@@ -95,6 +96,7 @@ class Domains:
         causal: bool = False,
         most: int = 4096,
         early: bool = True,
+        progress: Advance | None = advanced,
     ) -> None:
         self.graph, self.length, self.causal, self.most = graph, length, causal, most
         self.wanted = tuple(wanted)
@@ -131,9 +133,9 @@ class Domains:
                         if not isinstance(node, seq.PassState):
                             found = attends[node].sets(n) if isinstance(node, seq.Attend) else self._given(node, n)
                             self._at[node][n - 1] = found
-                        if node in attends:
+                        if node in attends and progress is not None:
                             done = min(done + n, every)  # a loop has its attentions analysed more than once
-                            advanced(done, every, "positions analysed")
+                            progress(done, every, "positions analysed")
 
                 if section % 2:
                     settling[section // 2](n, compute)

@@ -10,6 +10,7 @@ from tm2tfr.base.choices import RASP, RaspMask
 from tm2tfr.base.errors import CompileError, Diagnostic, Tm2tfrError
 from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.base.text.words import all_words, alphabet_of, shown_word, written
+from tm2tfr.base.waiting import advanced
 from tm2tfr.contract.options import MOST_LENGTH, RaspOptions
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
@@ -236,8 +237,11 @@ class _Attempt:
         Short inputs are tried first: if one looks ahead on these, the sets on all inputs are not known.
         """
         wanted, most = [node for _, node in graph.outputs], limits_of(self._options).values
-        if self._length > SHORT and _looks_ahead(Domains(graph, SHORT, wanted=wanted, most=most, early=False)):
-            return True, None
+        if self._length > SHORT:
+            advanced(0, 0, "preparing")
+            short = Domains(graph, SHORT, wanted=wanted, most=most, early=False, progress=None)
+            if _looks_ahead(short):
+                return True, None
         # Where nothing looks ahead, the sets are those under the mask, unless that was asked for in spite of them.
         domains = Domains(graph, self._length, wanted=wanted, most=most, early=self._asked is None)
         return _looks_ahead(domains), domains

@@ -43,6 +43,8 @@ from tm2tfr.sources.sequence.rooted import Rooted
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import at
 
+OPERATIONS = "operations compiled"
+"""The phase of compiling, as its progress is shown."""
 FEW = 8
 """Whole numbers with at most this many values are compared by their codes."""
 
@@ -74,6 +76,7 @@ class Lowering:
         self._groups: dict[str, seq.Operation] = {}
         self._every = len(seq.ordered(domains.wanted))
         self._looping = Looping(domains, self.linear, stream.space)
+        advanced(0, self._every, OPERATIONS)
 
     @property
     def loops(self) -> tuple[LoopPlan, ...]:
@@ -115,7 +118,7 @@ class Lowering:
         """Return the code of a node, which may be one of several bits for a value."""
         if node not in self._coded:
             self._coded[node] = self._code_of(node)
-            advanced(len(self._coded), self._every, "operations compiled")
+            advanced(len(self._coded), self._every, OPERATIONS)
         return self._coded[node]
 
     def _code_of(self, node: seq.Operation) -> Code:  # noqa: PLR0911  # noqa: PLR0911
