@@ -30,7 +30,7 @@ from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.universal.program import AnyMachine
 from tm2tfr.transformer.weights import Decoder
 
-EDITS = tries(100)
+EDITS = tries(250)
 """The edits of each array, each with the digest made anew."""
 READ_BY_STRAIGHT_LINES = {f"engine.{name}" for name in ("sums", "span", "group_position", "group_token", "group_value")}
 NUMBERS = (-(2**63), -(2**31), -9, -2, -1, 0, 1, 2, 7, 63, 2**20, 2**31 - 1, 2**40, 2**63 - 1)
