@@ -63,7 +63,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         return
     recorded = options.recorded and is_turing(decoder.layout)  # other tables are read row by row in any case
     small = engine_named("exact" if options.dtype == "rational" else "dense", options.dtype)
-    if not _compiles(decoder) or options.dtype not in (None, "float64") or not available():
+    if not _compiles(decoder, options.dtype) or not available():
         _check(small, options)
         yield small, limit
         return
@@ -118,22 +118,22 @@ def _check(engine: Engine, options: RunOptions) -> None:
         raise EngineError(f"a checkpoint needs the fast engine, not {engine.name}: use --engine fast")
 
 
-def _compiles(decoder: Decoder) -> bool:
-    """Return whether the fast engine runs these weights."""
+def _compiles(decoder: Decoder, dtype: str | None) -> bool:
+    """Return whether the fast engine runs these weights in this dtype: it has float64 alone."""
     plain = not (decoder.soft or decoder.unique or decoder.normed or decoder.labeller or decoder.looks_ahead)
-    return plain and all(name in POSITION_FEATURES for name in decoder.features)
+    return plain and dtype in (None, "float64") and all(name in POSITION_FEATURES for name in decoder.features)
 
 
 def is_steady(decoder: Decoder, engine: str | Engine, dtype: str | None) -> bool:
     """Return whether every step of a long run takes the same time: whether it is fast."""
     if engine == AUTO:
-        return available() and _compiles(decoder) and dtype in (None, "float64")
+        return available() and _compiles(decoder, dtype)
     return (engine if isinstance(engine, str) else engine.name) == "fast"
 
 
 def lacks_numba(decoder: Decoder, engine: str | Engine, dtype: str | None) -> bool:
     """Return whether ``auto`` is not fast for these weights only because Numba is not installed."""
-    return engine == AUTO and not available() and _compiles(decoder) and dtype in (None, "float64")
+    return engine == AUTO and not available() and _compiles(decoder, dtype)
 
 
 def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engine:
@@ -148,7 +148,7 @@ def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engi
         raise EngineError(MISSING)
     if engine != AUTO:
         return engine_named(engine, dtype)
-    compiled = available() and _compiles(decoder) and dtype in (None, "float64")
+    compiled = available() and _compiles(decoder, dtype)
     return engine_named("fast") if compiled else engine_named("exact" if dtype == "rational" else "dense", dtype)
 
 
