@@ -53,10 +53,10 @@ def _plain(value: Any) -> Any:
 
 
 def _atom(value: Any, noun: str) -> Any:
-    """Return a single value as RASP has it.
+    """Return a single value in RASP's own type.
 
     Raises:
-        CompileError: if it is none.
+        CompileError: if it is not a single value.
     """
     if value is None or not is_atom(plain := _plain(value)):
         what = "None" if value is None else sort_of(_plain(value))
@@ -230,7 +230,7 @@ def _select_by(key: Any, query: Any, relation: Callable[[Any, Any], Any], values
 
 
 def aggregate(selector: SelectorOp, values: Any, default: Any = 0) -> SequenceOp:
-    """Return the mean of what is selected: the very value where that is one position, the default where it is none.
+    """Return the mean of the selected values: the value itself at one selected position, the default at none.
 
     Raises:
         CompileError: if they are not a selector, an s-op and a single value.

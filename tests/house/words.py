@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 BANNED = {
     r"whoever": "name the person: the caller, a reader, a user",
-    r"(that|which|who) (is|are) none": "invalid, unsupported",
-    r"(?<!there )is none": "is not a …; there is no …",
+    r"(that|which|who) (is|are) (?-i:none)": "invalid, unsupported",
+    r"(?<!there )is (?-i:none)": "is not a …; there is no …",
     r"(as|so) of no": "name what has none",
     r"such a one|none such": "name it",
     r"so many": "that many, or the number",
@@ -114,6 +114,7 @@ def main(paths: list[str]) -> int:
         for path in files
         if path.suffix in (".md", ".py", ".yaml", ".rasp", ".srasp", ".tl", ".ts", ".txt", ".css")
         and path != ROOT / _ADVICE
+        and not path.name.startswith("LICENSE")
         for line, phrase, advice in found(read(path))
     ]
     print("\n".join(places) or "no banned phrase")

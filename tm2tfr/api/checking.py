@@ -152,8 +152,8 @@ def _checked(subject: Subject | MachineList, plan: Plan, watch: Watcher) -> Chec
 
 
 def _findings(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
-    """Yield what is said of a subject, by the route that its inputs take."""
-    _ = subject.right  # weights that say nothing of theirs are refused as that, whatever is asked of them
+    """Yield the findings about a subject, by the route for its inputs."""
+    _ = subject.right  # raises for weights that do not state what they compute, whichever check was requested
     for word in plan.inputs:  # invalid inputs are refused before any run
         given = subject.word(word)
         if subject.machine is not None:
@@ -276,14 +276,14 @@ def refuse_several(plan: Plan, runs: int) -> None:
 
 
 class RunLines:
-    """What is said of single runs, one line each, and of all of them."""
+    """Reports single runs, one line each, and their total."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.runs = self.compared = self.failed = 0
 
     def line(self, trace: Trace, subject: Subject, example: Any = None, *, after: str = "") -> Finding:
-        """Return what is said of one run; with an `example`, its expected result counts as well."""
+        """Return the finding for one run; with an `example`, the run must have its expected result as well."""
         unmet = [] if example is None else trace.result.unmet(example)
         good = trace.agrees and not unmet
         self.runs += 1

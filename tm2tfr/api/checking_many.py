@@ -27,7 +27,7 @@ MOST_INPUTS_BY_DEFAULT, RANDOM_BY_DEFAULT = 10, 100
 
 
 def _many_line(found: ComparedRuns, what: str) -> Finding:
-    """Return what is said of many runs; what: which inputs these are, in words."""
+    """Return the finding for a batch of runs; `what` describes its inputs."""
     left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
     came = ", ".join(f"{number:,} {outcome}" for outcome, number in (found.outcomes or {}).items())
     text = f"{what}{came and f' ({came})'}: {counted(found.cells, 'cell')} compared with the {found.reference}"
@@ -57,7 +57,7 @@ def _refuse_files(plan: Plan) -> None:
 
 # ── Machines.
 def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
-    """Yield what is said of a machine on all short inputs, and on random ones.
+    """Yield the findings about a machine on all short inputs and on random ones.
 
     Raises:
         UsageError: for options that cannot be combined, or too many inputs.
@@ -112,7 +112,7 @@ def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
 
 # ── Circuits.
 def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] | None:
-    """Return what is said of a circuit on many inputs; None: they are run one by one, or it is none.
+    """Return the findings about a circuit on a batch of inputs; None if inputs run singly or it is not a circuit.
 
     Raises:
         UsageError, CompileError: for a plan that is not for many inputs of a circuit.
@@ -142,7 +142,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
 
 
 def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) -> Iterator[Finding]:
-    """Yield what is said of a circuit on all inputs, or on `count` random ones."""
+    """Yield the finding about a circuit on all inputs, or on `count` random ones."""
     from tm2tfr.api.batches import check_many
 
     if subject.examples:
@@ -197,7 +197,7 @@ ANY_LENGTH, BEYOND = range(1, 41), range(40, 101)
 
 
 def lengths(subject: Subject, plan: Plan) -> Lengths:
-    """Return which inputs are run, given what is asked for.
+    """Return the lengths of the inputs that the plan runs.
 
     Raises:
         UsageError: if there are too many inputs, or the weights have fewer positions.
@@ -231,7 +231,7 @@ def _letters(subject: Subject) -> int:
 
 
 def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
-    """Yield what is said of what labels words.
+    """Yield the findings about a sequence model (RASP, logic, automata).
 
     Raises:
         UsageError: for a plan that does not fit: too many inputs, more tokens than the weights have positions, or a file.
@@ -315,7 +315,7 @@ def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> It
 
 
 def _streams(subject: Subject, upto: int, run: RunOptions, *, gaps: bool) -> Iterator[Finding]:
-    """Compare the residual stream on all short inputs, and yield what is said of it.
+    """Compare the residual stream on all short inputs, and yield the findings.
 
     Args:
         gaps: yield the gap of every head that claims one, not only those that are too small.
@@ -353,14 +353,14 @@ def _gaps(found: Streams, *, every: bool) -> Iterator[str]:
 
     for gap in found.gaps if every else bad:
         by = f"γ{DIVIDED[gap.over]}"
-        measured = "no other score" if gap.measured == inf else f"γ = {gap.measured:.6g} at the least"
+        measured = "no other score" if gap.measured == inf else f"γ ≥ {gap.measured:.6g}"
         where = f"layer {gap.layer}, head {gap.number} ({visible(gap.head)})"
         said = f"{where}: claimed {by} with γ = {gap.claimed:g}; measured {measured}"
         yield f"      {said}" if gap.holds else f"FAIL  {said}"
 
 
 def _one(subject: Subject, word: str, plan: Plan, watch: Watcher) -> Finding:
-    """Check an input, and return what is said of it."""
+    """Check one input and return the finding."""
     trace = traced(subject, word, plan, must_compare=True, watch=watch).trace
     long = f" ({counted(len(word), 'character')})" if len(word) > LONGEST_SHOWN else ""
     said = f"{_cut(word)}{long} → {_cut(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
@@ -372,7 +372,7 @@ def _example(subject: Subject, example: Examined, plan: Plan, watch: Watcher) ->
     """Check an example: what its author says, the reference and the weights.
 
     Returns:
-        What is said of it, and whether the weights were run.
+        The finding, and whether the weights were run.
     """
     trace, refused = None, ""
     if example.met and example.runs:

@@ -244,7 +244,7 @@ def make_labels(
         what = f"{found.name}: these weights are hidden, and say nothing of what they compute"
         raise CompileError(f"{what}: label the program that they were made from, whose positions are the same")
     if found.construction is None:
-        raise CompileError(f"{found.name}: nothing says what is right of these weights: label the program itself")
+        raise CompileError(f"{found.name}: these weights have no reference: label the program itself")
     shortest, longest = (None, None) if lengths is None else _lengths(lengths)
     asked = LabelInputs(
         words=None if inputs is None else tuple(found.word(word) for word in inputs),

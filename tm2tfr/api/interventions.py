@@ -116,7 +116,7 @@ def intervene_many(
         words: the inputs; by default a few random ones.
         folder: a new or empty folder, for `datasets.load_dataset`.
         parquet: write Parquet files beside the JSON Lines.
-        keep_unknown: write also those of which it is not known what must be answered at every position, with a mask.
+        keep_unknown: also write interventions whose answer is not known at every position, with a mask.
         positions: those of the exports that ``hooks.json`` is about, see `export_to`.
         resume: continue a folder of the same interventions.
         progress: called with the shards done, all of them, and the interventions made.

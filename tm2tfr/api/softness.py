@@ -44,9 +44,9 @@ def soften(
     Args:
         subject: see `Subject.of`; a program is compiled first.
         temperature: τ, or one of these words. ``local``: one for each head, by bounds that hold where everything that heads
-            carry is rounded, see `tm2tfr.transformer.soft`; ``none``: likewise, if they hold for any length;
-            ``per-position``: likewise, each a function of the position; ``paper``: the one that the theorem about heads as
-            printed states, see `tm2tfr.transformer.tempered`;
+            carry is rounded, see `tm2tfr.transformer.soft`; ``none``: as ``local``, with bounds that hold for any length;
+            ``per-position``: one function of the position per head; ``paper``: the temperature of the theorem about
+            heads as printed, see `tm2tfr.transformer.tempered`;
             ``theorem-26``: the largest power of two for which Theorem 26 guarantees every token of every run of at most
             `length` positions, see `tm2tfr.transformer.soft`; ``auto``: ``local`` where every head that is not uniform
             has such a bound, as those of formulas have, otherwise ``theorem-26``.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tm2tfr.transformer.weights import Decoder
 
 
-# ── What nothing proves of a run, and what another program would misread of a file: warnings, in words.
+# ── Warnings: what is not proved about a run, and what another program would misread in a file.
 SURELY = {"float64": 10_000, "float32": 100, "rational": 10**18}
 """The positions that are certified of every machine as it is compiled without options, whatever |h| is there."""
 SURELY_FAST = 10**7
@@ -110,7 +110,7 @@ class Traced(NamedTuple):
         subject: what was run, with the attention that was asked for.
         vectors: the activation vectors at the position that was asked for, None if none was.
         warnings: what is not proved of it.
-        written: what is said of the file of rows that it wrote.
+        written: the message about the file of rows that it wrote.
     """
 
     trace: Trace

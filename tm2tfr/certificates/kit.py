@@ -48,7 +48,7 @@ def checked(engine: str, dtype: str | None, engines: Engines = ENGINES) -> str:
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked of a proof.
+    """The questions for a proof.
 
     Args:
         engine, dtype: for these alone; None: for all.
@@ -229,7 +229,7 @@ class Report(ABC, Generic[C]):
     """The report of ``certify``: one certificate for each engine and dtype that is asked about.
 
     Args:
-        questions: what is asked.
+        questions: the questions.
 
     Raises:
         ValueError: without any certificate.
@@ -244,7 +244,7 @@ class Report(ABC, Generic[C]):
 
     @property
     def granted(self) -> bool:
-        """Whether what is asked for is proved: if no engine and no dtype is named, by the dense engine in float64."""
+        """Whether the questions are proved; by default, for the dense engine in float64."""
         usual = [
             certificate
             for certificate in self.certificates
@@ -253,7 +253,7 @@ class Report(ABC, Generic[C]):
         return all(map(self.reaches, self.certificates if self.questions.narrowed or not usual else usual))
 
     def reaches(self, certificate: C) -> bool:
-        """Return whether a certificate proves what is asked."""
+        """Return whether a certificate proves the question."""
         return certificate.granted
 
     @abstractmethod
@@ -279,7 +279,7 @@ class Report(ABC, Generic[C]):
 
 @dataclass(frozen=True)
 class Proof(ABC, Generic[C]):
-    """What can be proved about one decoder."""
+    """The proofs about one decoder."""
 
     engines: ClassVar[Engines] = ENGINES
 

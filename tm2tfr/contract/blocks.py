@@ -96,8 +96,8 @@ class FoundRows:
     Args:
         fed: returns the tokens fed, (rows,), by their numbers in the vocabulary: the prompts, then the answers.
         answers: (rows,) the tokens answered.
-        codes: (rows, labels) the labels of the table's columns, in their order, a column that the token shows last: places
-            among their labels, -1 for ⊥, -2 for a vector that is no label.
+        codes: (rows, labels) the labels of the table's columns, in their order, a column that the token shows last: indices
+            into their labels, -1 for ⊥, -2 for a vector that is not one-hot.
         numbers: (rows, numbers) the numbers of the table's columns, in their order.
         places: column -> its places among the numbers.
     """
@@ -115,7 +115,7 @@ class RightRun(Protocol):
 
     @property
     def offsets(self) -> Ints: ...  # (runs + 1,), from 0 on
-    def without_rows(self) -> Any: ...  # what is said of each run alone
+    def without_rows(self) -> Any: ...  # the results of each run, without rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +186,7 @@ class BlockReference(Protocol):
         """
 
     def cells(self, rows: Ints) -> Ints:
-        """Return the number of cells that the reference says something of in so many rows of runs: (runs,)."""
+        """Return for runs of these numbers of rows the number of cells that the reference determines: (runs,)."""
 
     def results(self, parts: Sequence[Any]) -> BatchResults:
         """Return what comes out of the runs whose right rows `rows` has returned."""
@@ -200,7 +200,7 @@ class ManyLabels(Protocol):
     """What a labeller has to answer on many words at once, by the reference; words are places of tokens in the alphabet."""
 
     @property
-    def reference(self) -> str: ...  # what says what is right: ``interpreter``
+    def reference(self) -> str: ...  # the name of the reference, such as ``interpreter``
     @property
     def letters(self) -> int: ...  # the number of tokens in the alphabet
     def read(self, text: str) -> Sequence[int]: ...  # of a word as people write it; raises InputError
@@ -210,8 +210,8 @@ class ManyLabels(Protocol):
     def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Return on which words, (words, n), there are values, and for those each output: (outputs, words, positions).
 
-        That is the number of its label, -1 if it has none for a value; of an output that is a number, the number, ∞ in
-        place of what is none; NaN where the reference says nothing.
+        For a label its index, -1 if a value has no label; for a number the number, ∞ for a value that is not a
+        number; NaN where the reference has no value.
         """
 
     def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]: ...  # of those with values

@@ -93,7 +93,7 @@ class ExportReference:
             raise ExportError(f"{problem}: run it with tm2tfr")
         return self.source.prove(self.decoder, self.program)
 
-    # ── inputs, and what is right on them ───────────────────────────────────────────────────────────────────
+    # ── inputs, and the reference's answers ───────────────────────────────────────────────────────────────────
     @property
     def example(self) -> str:
         """The input that a model card shows, as the model is given it: the program's own, cut where it is too long."""

@@ -329,7 +329,7 @@ class LabelledWords:
 
 
 def recoded(names: Sequence[str | None], labels: Sequence[str] | None) -> NDArray[np.int32]:
-    """Return for each name its place among labels, -1 if it is none of them."""
+    """Return the index of each name among labels, -1 if it is not one of them."""
     places: dict[str | None, int] = {label: n for n, label in enumerate(labels or ())}
     return np.array([places.get(name, -1) for name in names], dtype=np.int32)
 

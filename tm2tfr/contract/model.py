@@ -75,7 +75,7 @@ class ModelVariable:
         formula: the equation for readers, ``h = Σ_{j≤i} m_{j-1}``; source: where the paper has it, ``Eq. 8.7``.
         since: after which stage it has its value.
         stored: whether there are subspaces for it; otherwise other equations and labels use it, and weights do without.
-        feature: whether it depends on the position alone, and so is no cause.
+        feature: whether it depends only on the position, and so cannot be a cause.
         read_by: what reads it, in words; empty: nothing does.
         subspace: the name of its subspace, where several hold the same; empty: the one that holds it.
         labels: those that it can have; of a number none.
@@ -180,7 +180,7 @@ class ModelVariable:
 
 
 def _too_large(value: VariableValue) -> bool:
-    """Return whether it is a number, but one with so many digits that weights may not hold it exactly."""
+    """Return whether a value is a number with too many digits for weights to hold exactly."""
     if isinstance(value, str):
         return re.fullmatch(r"[+-]?(\d{10,}|\d+(\.\d*)?[eE][+-]?\d+)", value.strip(), re.ASCII) is not None
     if not isinstance(value, int | float | Fraction):
@@ -189,7 +189,7 @@ def _too_large(value: VariableValue) -> bool:
 
 
 def _rational(value: VariableValue) -> int | Fraction | None:
-    """Return a rational number, also from its text; None if it is none."""
+    """Return a rational number, also from its text; None if the value is not a number."""
     try:
         number = Fraction(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
@@ -198,7 +198,7 @@ def _rational(value: VariableValue) -> int | Fraction | None:
 
 
 def _whole(value: VariableValue) -> int | None:
-    """Return a whole number, also from its text; None if it is none."""
+    """Return a whole number, also from its text; None if the value is not a whole number."""
     if isinstance(value, str):
         digits = value.removeprefix("+").removeprefix("-")
         return int(value) if digits.isascii() and digits.isdecimal() and len(digits) < 10 else None

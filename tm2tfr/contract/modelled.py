@@ -299,7 +299,7 @@ class ModelRuns:
         self.fixed: Mapping[str, str] = {what: why for what, why in known.items() if what not in self.variables}
 
     def run(self, settings: Settings, max_positions: int) -> CausalRun:
-        """Return the run in which variables have these values, up to so many positions."""
+        """Return the run in which variables have these values, up to `max_positions` positions."""
         return self.runs([settings], max_positions)[0]
 
     def runs(self, settings: Sequence[Settings], max_positions: int) -> list[CausalRun]:

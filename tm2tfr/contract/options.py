@@ -30,7 +30,7 @@ MOST_LENGTH = 10_000
 
 
 class OptionHelp(NamedTuple):
-    """What is said of an option, beside its name, its type and its default.
+    """The help of an option, beside its name, its type and its default.
 
     Args:
         help: its line in a command's help.
@@ -317,7 +317,7 @@ class AutomatonOptions:
 
     Args:
         by: ``star-free``: by its cascade in B-RASP, for words of any length; ``scan``: by composing the maps of tokens in
-            RASP, for words of limited length; ``steps``: likewise, a layer a token. None: the first that is possible.
+            RASP, for words of limited length; ``steps``: one layer per token, for such words too. None: the first possible.
         alphabet: its tokens; None: those that it reads. Others lead to a trap state; a regular expression is read anew.
         max_length: of a scan, or of steps, the longest word.
     """

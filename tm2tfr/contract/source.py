@@ -229,7 +229,7 @@ class LabellerTruth(Protocol):
         _ = self.values
 
     def rows(self, columns: Sequence[Column]) -> Iterator[AnyRow]:
-        """Yield the right cells at each position, one for each column; `ANY` where a column is none of the outputs."""
+        """Yield the reference's cells at each position, one per column; `ANY` where a column is not an output."""
         values = self.values
         for i, token in enumerate(self.prompt):
             own = {"position": i, "fed": token}
@@ -341,7 +341,7 @@ class Source(Generic[_Program]):
     prove: Callable[[Decoder, _Program], Proof[Any]] | None = None
     limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
     check_questions: Callable[[str, Questions], None] | None = None
-    # what is right
+    # the reference
     truth: Callable[[_Program, str, Decoder, int | None], Truth]
     blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None

@@ -57,7 +57,7 @@ class Specification(Protocol):
         return None
 
     def about(self, i: int) -> str | None:
-        """Return which part of the program position `i` answers, in words; None if it is none in particular."""
+        """Return which part of the program position `i` answers, in words; None if it answers no particular part."""
         return None
 
 

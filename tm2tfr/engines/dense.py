@@ -341,7 +341,7 @@ class DenseDecoder:
         return given.astype(np.int64, copy=False)
 
     def _size(self, n: int, block: int) -> int:
-        """Return the number of sequences of length n that are run together, of at most so many positions."""
+        """Return the number of sequences of length n that run together, in blocks of at most `block` positions."""
         item, (each, pair) = self.dtype.itemsize, self._numbers
         most = self._memory // max(1, item * n * (each + pair * n))
         return max(1, min(most, block // max(1, n)))

@@ -22,13 +22,13 @@ NONE: Ints = np.zeros(0, dtype=np.int64)
 KEPT_NUMBERS = 2**16
 """Results of larger arrays are not kept from batch to batch."""
 SPARSE = 2**12
-"""A table with so many entries more than four for each place is worth making in place of sorting."""
+"""A table replaces sorting if it has at most this many entries more than four per place."""
 WORTH, MOST = 8, 2**10
 """Columns are compared with each other where there are more than `WORTH` and at most `MOST` of them."""
 
 
 SHORT = 3
-"""Rows of so many entries are summed one entry after the other."""
+"""Rows of at most this many entries are summed one entry after the other."""
 TERMS, DENSE = 2**17, 2**20
 """The most products of a matrix that are made at once, and the most entries of a matrix product, zeros included."""
 

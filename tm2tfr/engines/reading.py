@@ -19,14 +19,14 @@ SOFT = 0.25
 _LARGEST_INTEGER = 2.0**53
 
 OutputValue = str | int | float | Fraction
-"""The answer of an output: a label, or a vector that is none as ``⟨…⟩``; or a number."""
+"""The answer of an output: a label, a vector that is not one-hot as ``⟨…⟩``, or a number."""
 
 
 def answered(decoder: Decoder, logits: Vector) -> tuple[OutputValue, ...]:
     """Return the answer of each output, in order; logits: (answers,).
 
     A label is answered if the logits of its output are exactly one-hot; otherwise the answer is their combination as text,
-    ``⟨0.5·a + b⟩``, so that it is no label. Under softmax a logit within `SOFT` of an integer counts as that integer.
+    ``⟨0.5·a + b⟩``, which no label equals. Under softmax a logit within `SOFT` of an integer counts as that integer.
     """
     values = logits.tolist() if hasattr(logits, "tolist") else list(logits)
     return tuple(_answer(output, values[cut], soft=decoder.soft) for output, cut in sections(decoder.outputs))
@@ -64,7 +64,7 @@ def read_outputs(decoder: Decoder, logits: AnyArray) -> list[AnyArray]:
     """Return what each output answers, as `answered` does: logits (answers, words, n) -> (words, n) each.
 
     Returns:
-        Of an output with labels the number of its label, -2 for a vector that is none; of a number the number.
+        For an output with labels the index of its label, -2 for a vector that is not one-hot; for a number the number.
     """
     cuts = sections(decoder.outputs)
     return [read_output(output, logits[cut], soft=decoder.soft) for output, cut in cuts]

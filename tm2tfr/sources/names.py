@@ -108,7 +108,7 @@ def split(given: object) -> tuple[str, str] | None:
 
 
 def _near(kind: str, name: str) -> Iterable[str]:
-    """Return what may be meant: this name of another kind, otherwise another name of this kind."""
+    """Return the nearest names: this name of another kind, otherwise other names of this kind."""
     others = [f"{other}:{name}" for other in KINDS if name in of_kind(other)]
     return others or [f"{kind}:{other}" for other in of_kind(kind)]
 

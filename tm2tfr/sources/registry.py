@@ -184,14 +184,14 @@ def _rasp(given: str | Path) -> LoadedProgram:
 
 
 def _is_logic(given: str | Path) -> bool:
-    """Return whether a name or a path is that of a formula or a B-RASP or S-RASP program, likewise."""
+    """Return whether a name or a path is that of a formula or a B-RASP or S-RASP program."""
     from tm2tfr.sources.logic.library import is_logic  # noqa: PLC0415
 
     return is_logic(given) and not _is_before(given)
 
 
 def _is_automaton(given: str | Path, format: str | None) -> bool:
-    """Return whether a name, a path or a text ``regex:…`` is that of an automaton, likewise."""
+    """Return whether a name, a path or a text ``regex:…`` is that of an automaton."""
     from tm2tfr.sources.automaton.library import is_automaton  # noqa: PLC0415
 
     before = _is_before(given) or (format is None and (_is_rasp(given) or _is_logic(given)))
@@ -305,7 +305,7 @@ def of_text(
 
 
 def _is_word(name: str) -> bool:
-    """Return whether a name is no path, but may be that of something shipped."""
+    """Return whether a name is not a path, but may be that of a shipped source."""
     return bool(name) and name.isprintable() and not Path(name).suffix and Path(name).name == name
 
 
@@ -403,7 +403,7 @@ _DOUBTFUL = ("expression", "truth-table")
 
 
 def _beginning(name: str) -> bytes:
-    """Return how a file begins; nothing if it cannot be read: whoever reads it says why."""
+    """Return how a file begins; nothing if it cannot be read, which its reader reports."""
     with suppress(OSError, ValueError):
         if Path(name).is_file():
             with Path(name).open("rb") as file:

@@ -53,7 +53,7 @@ class Target:
         module: the module with `export` and `verified`; it imports the program itself only when that is run.
         options: the options that it takes in addition to those that all take.
         any_weights: whether it takes all weights without a program, and knows an export of them again without any.
-        labels_alone: whether it takes nothing but weights that label a sequence.
+        labels_alone: whether it takes only weights that label a sequence.
     """
 
     name: str

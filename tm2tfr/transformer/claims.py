@@ -1,4 +1,4 @@
-"""What is said of weights beside their matrices: claims about heads, and outputs by name.
+"""What weights state beside their matrices: claims about heads, and outputs by name.
 
 A labeller has outputs: parts of what the unembedding answers at every position. It generates nothing.
 """

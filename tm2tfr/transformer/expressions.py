@@ -143,7 +143,7 @@ def _sum_of_logs(one: float, other: float) -> float:
 
 
 def parsed(text: str) -> FeatureExpression | None:
-    """Return the expression that a text is; None if it is none.
+    """Return the expression that a text states; None if it is not an expression.
 
     Raises:
         ShapeError: see `FeatureExpression`.
@@ -165,7 +165,7 @@ def parsed(text: str) -> FeatureExpression | None:
 
 
 class _NoneError(Exception):
-    """The words are no expression."""
+    """The words are not an expression."""
 
 
 class _Reading:
@@ -370,7 +370,7 @@ def _products(one: Bounds, other: Bounds) -> Bounds:
 
 
 def _ranged(low: float, high: float, whole: bool) -> _Range:
-    """Return a range; a bound that is a difference of two infinities is none."""
+    """Return a range; a bound that is a difference of two infinities becomes infinite."""
     return _Range(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high, whole=whole)
 
 

@@ -1,7 +1,7 @@
-"""Where weights come from, as far as they say so. Nothing but this module spells the keys of `Decoder.provenance`.
+"""Where weights come from, as far as they say so. Only this module spells the keys of `Decoder.provenance`.
 
 The keys: ``construction``, ``source`` (the text of what was compiled), ``name``, ``option.NAME`` for each option of the
-construction, ``tm2tfr`` (the version that compiled it), ``notes`` (what has to be said of the weights, one line each) and,
+construction, ``tm2tfr`` (the version that compiled it), ``notes`` (remarks about the weights, one per line) and,
 once attention is soft, ``attention`` and ``temperature``: a number, ``local`` where each head has its own, for runs of
 at most ``length`` positions, ``none`` where they hold for any length, ``per-position`` or ``paper, 1/τ = n`` where it is a
 function of the position or the length.
@@ -33,13 +33,13 @@ def stated(construction: str, *, source: str, name: str, options: Mapping[str, s
 
 
 def noted(provenance: Provenance, notes: Sequence[str]) -> dict[str, str]:
-    """Return the provenance with what has to be said of the weights, in place of what was noted before."""
+    """Return the provenance with these remarks about the weights, in place of earlier ones."""
     rest = {key: value for key, value in provenance.items() if key != NOTES}
     return {**rest, NOTES: "\n".join(notes)} if notes else rest
 
 
 def notes(provenance: Provenance) -> tuple[str, ...]:
-    """Return what has to be said of the weights, one sentence each."""
+    """Return the remarks about the weights, one sentence each."""
     return tuple(provenance.get(NOTES, "").splitlines())
 
 

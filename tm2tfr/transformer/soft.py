@@ -21,8 +21,8 @@ at most E_l, by induction; the last by 1/4. Where the right logits are one-hot, 
 
 Ties that decide nothing (`Claim.ties`: of a universal decoder, where its prompt has no rule): let ũ be the stream u, but
 with the mean over the exact streams that has the weights of û. What the decoder answers is the same for ũ as for u, by
-the claim; û differs from ũ by at most F·(1 + A)·ε after that layer, which is at most K₁·ε, since nothing but the mean is
-new; and no head reads it later. So Theorem 26 says the same of the answer, though û may differ from u.
+the claim; û differs from ũ by at most F·(1 + A)·ε after that layer, which is at most K₁·ε, since only the mean is new;
+and no head reads it later. So Theorem 26 says the same of the answer, though û may differ from u.
 
 A position table is part of the embedding. Layer norms, which can make a small difference as large as they like, are not
 covered: there a temperature has to be given.

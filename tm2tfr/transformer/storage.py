@@ -6,8 +6,7 @@ order of the rows and then the columns. Everything else is one JSON object, the 
 metadata (a single entry, because safetensors writes several in any order).
 
 Version 2 states what is claimed: what each subspace holds and whether that is a share, a claim or null for each head, an
-equation for each layer. Files of version 1 have none of these; `tm2tfr.sources.turing.compiler.version_1` knows what was
-meant.
+equation for each layer. Files of version 1 have none of these; `tm2tfr.sources.turing.compiler.version_1` supplies them.
 
 Version 3 is that of decoders with a position table, layer norms or no BOS, so that a program that does not know these
 refuses the file. It is version 2 with an object ``parts``, which says whether there is a ``position_table`` and has the
@@ -20,7 +19,7 @@ a head depends on the position, the head has an ``inverse_temperature``, a posit
 true. A subspace may have ``since``, the layer and the part after which it is claimed to hold its value, and ``groups``,
 pairs of a value and its label.
 
-Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and nothing but ASCII,
+Its ``digest`` is the SHA-256 of the object without it, as JSON with sorted keys, no spaces and only ASCII,
 followed, for each tensor by name, by a line ``\nname dtype shape\n`` (``float64``, ``2 3``) and its bytes,
 little-endian. It tells a damaged file from an intact one; it is not a signature.
 """

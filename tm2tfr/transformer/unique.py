@@ -44,9 +44,9 @@ class Tieless:
     """Average-hard weights with one best score everywhere, and how that is known.
 
     Args:
-        decoder: them.
-        occurring: what can occur in each layer of the weights that they compute the same as; None: the gap was given.
-        positions: in words of at most so many positions; None: in all words.
+        decoder: the weights.
+        occurring: what can occur in each layer of the equivalent weights; None: the gap was given.
+        positions: the length of the longest word; None: any length.
         gap: the gap that was given.
     """
 
@@ -60,7 +60,7 @@ def tieless(decoder: Decoder, *, positions: int | None = None, gap: float | None
     """Return average-hard weights that compute the same as `decoder`, whose heads are leftmost or rightmost.
 
     Args:
-        positions: they are right for words of at most so many positions; None: for all words.
+        positions: the length of the longest word for which they are right; None: any length.
         gap: the smallest difference of a head's best score to a lower one, for all heads; None: it is derived.
 
     Raises:

@@ -106,8 +106,8 @@ class Log:
     def did_you_mean(self, name: str, known: Iterable[str]) -> str:
         """Return `` (did you mean 'x'?)`` for the one of the first 1,000 `known` names that `name` resembles, if any.
 
-        A text whose every line has a mistake takes no time for what nobody reads: after `MOST_COMPARED` names, there is
-        nothing but the empty string.
+        After `MOST_COMPARED` comparisons it returns the empty string: a text with an error in every line would take
+        long, for suggestions that nobody reads.
         """
         if sum(self.compared) >= MOST_COMPARED:
             return ""
@@ -173,8 +173,7 @@ def decoded(
     Args:
         most: the size of the largest text, in bytes.
         noun: what the text describes, for the complaints.
-        comments: where comments begin that extend to the end and may contain any bytes: those that are no text become
-            U+FFFD.
+        comments: where comments begin that extend to the end and may contain any bytes: invalid bytes become U+FFFD.
 
     Raises:
         SpecError: if it is not UTF-8, contains control characters, or is larger than `most`.

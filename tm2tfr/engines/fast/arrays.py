@@ -290,7 +290,7 @@ class State(NamedTuple):
 
 
 class Pools(NamedTuple):
-    """All that changes in grouped heads, apart from `State`, which so many functions take that its size costs time.
+    """The state of grouped heads. It is not part of `State`, which is passed to many functions: its size costs time.
 
     Shapes: K pools, one for each such head, G groups in each, C components, V values; E answers of `early`.
     """

@@ -128,7 +128,7 @@ def guess_of_maximum(linear: Guess | None, square: Guess | None) -> str | None:
 # They do what `kernel.advance_many` does, and read and fill the same arrays. Where the code gives up, in the middle of a
 # run, they return LEFT: the kernel runs that position.
 FED = ("        if i < fed:", "            token = np.int64(given[np.uint64(first + i)])")
-"""At the beginning of a position: what is fed is no answer."""
+"""At the beginning of a position: a token that is fed is not an answer."""
 _BEFORE = f"""def run(s, pools, control, given, runs, answers, codes, numbers, room, tables, heads, places):
     table, whole, given_by = tables.by_token, tables.whole, tables.given
     while True:

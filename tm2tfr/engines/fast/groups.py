@@ -32,7 +32,7 @@ UNIT = 2.0**10
 """Values that are multiples of 1/UNIT can be added up in any order."""
 EXACT = 2.0**53
 ROOM, FULL, DEAR = range(3)
-"""There is room for a group; there is none; or there are so many that a scan is cheaper."""
+"""There is room for a group; there is none; or the groups are too many, and a scan is cheaper."""
 
 
 @compiled

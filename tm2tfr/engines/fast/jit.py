@@ -1,4 +1,4 @@
-"""Shared by the compiled functions: the decorators, and sums over rows. Whoever imports this imports Numba."""
+"""Shared by the compiled functions: the decorators, and sums over rows. Importing this module imports Numba."""
 
 from __future__ import annotations
 

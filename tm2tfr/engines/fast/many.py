@@ -26,7 +26,7 @@ refused, since a number in it is too large."""
 ROOM = 1_024
 """The positions of a run for which there is room at first."""
 COMING = 4 * SPECIALISE_AFTER
-"""For so many positions that are still to come it is worth compiling straight-line code at once."""
+"""If at least this many positions are still to come, straight-line code is compiled at once."""
 KEYS = 1_024
 """There is room for the keys from -`KEYS` to `KEYS` at first; fewer than `winners` has places."""
 
@@ -64,7 +64,7 @@ class ManyRuns(FastSession):
     _turns: Short | Literal[False] | None = None
     """The straight-line code for many runs; False if there can be none, None before it is written."""
     _turning = _sought = False
-    """Whether it is used from now on; whether it was looked for among what is kept."""
+    """Whether it is used from now on; whether the cache was searched for it."""
 
     def run(self, given: NDArray[np.int32], start: Ints, most: Ints, rows: int, coming: int = 0) -> RowsInTurn:
         """Run on each prompt; nothing of one run is left in the next.
@@ -184,7 +184,7 @@ class ManyRuns(FastSession):
         self._control[k.COUNT] = count
 
     def _filled(self, size: int) -> None:
-        """Make room for so many rows."""
+        """Make room for `size` rows."""
         had = getattr(self, "_rows", None)
         if had is not None:
             self._rows: tuple[Any, Any, Any] = tuple(longer(array, size) for array in had)  # type: ignore[assignment]

@@ -88,7 +88,7 @@ class FastSession:
         self._short: Short | Literal[False] | None = None
         """The straight-line code of the plan and its table; False if there can be none, None before it is written."""
         self._ready = self._looked = False
-        """Whether the straight-line code is used from now on; whether it was looked for among what is kept."""
+        """Whether the straight-line code is used from now on; whether the cache was searched for it."""
         self._ran = 0
         """The number of positions that have been run, since the session was built, in all runs."""
         self.hurried = 0

@@ -35,7 +35,7 @@ NEAR = 10**6
 MOST_GUESSED = 2**14
 """The number of entries of the memo that are looked for at once, by the tokens attended to."""
 MOST_BITS = 62
-"""The tokens attended to are one number if they need at most so many bits."""
+"""The tokens attended to are packed into one number if they need at most this many bits."""
 GOLDEN = 0x9E3779B97F4A7C15
 _POINT = ("f0", "1.0", "f2", "f3")
 """The features at this position, by their codes."""

@@ -52,7 +52,7 @@ def production(
     Args:
         folder: new or empty; with `resume`, also one that was begun with the same head.
         noun: what is made, for messages: "a data set".
-        head: what has to be the same for the folder to be resumed.
+        head: the entries that must be equal for the folder to be resumed.
         jobs: all of them; each becomes a shard.
         workers, scheduler: see `tm2tfr.lab.line.pool.pool`.
         folders: the names of folders in it.

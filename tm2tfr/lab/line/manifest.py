@@ -1,7 +1,7 @@
 """The manifest of a folder, its files with digests and their origin; a journal until all are made; the formats of files.
 
-The first entries of a manifest, its head, say what has to be the same for the folder to be resumed. The journal has the
-head, and a line for each finished shard. It becomes the manifest when all shards are finished.
+The first entries of a manifest, its head, must be equal for the folder to be resumed. The journal has the head and one
+line per finished shard. It becomes the manifest when all shards are finished.
 """
 
 from __future__ import annotations

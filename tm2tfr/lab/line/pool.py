@@ -49,7 +49,7 @@ Task = Callable[[Job[_Work], _Options], _Made]
 
 
 def cut(items: Sequence[_Item], size: int) -> Iterator[Job[Sequence[_Item]]]:
-    """Yield jobs of `size` items each, in order; the last one may have fewer."""
+    """Yield jobs of `size` items each, in order; the last job may have fewer."""
     for number, start in enumerate(range(0, len(items), size)):
         yield Job(number, items[start : start + size])
 

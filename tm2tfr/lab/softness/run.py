@@ -178,8 +178,8 @@ class Lead:
         sharing: the most positions that share the best score.
         holds: whether the gap is as claimed at every position, up to rounding, or the head is uniform; not if nothing is
             claimed of a head that is not.
-        margin, degree: the claimed margin, and its degree; None: none is claimed, see `Claim`.
-        needs: the local bound of this head on 1/τ in runs of so many positions; None likewise.
+        margin, degree: the claimed margin and its degree, see `Claim`; None without a claim.
+        needs: the local bound of this head on 1/τ in runs of that length; None without a claim.
     """
 
     layer: int
@@ -289,7 +289,7 @@ def soft_labels(
         decoder: with average-hard attention and outputs.
         truth: against which the run with average-hard attention is checked first; None: no check.
         temperature: one more at which it is measured.
-        labels: what is right on many words; None: temperatures are not compared by length.
+        labels: the reference's outputs for a batch of words; None: temperatures are not compared by length.
 
     Raises:
         EngineError: if the run with average-hard attention is itself wrong; if `engine` runs no whole sequence.

@@ -75,7 +75,7 @@ def fed_words(prompts: Callable[[Sequence[int]], Sequence[int]], letters: int, n
         codes = every[:, places]
         if len(places) == n and (codes == codes[:, :1]).all() and len(set(codes[:, 0].tolist())) == letters:
             return FedWords(rows[0], places, codes[:, 0], int(places[-1]) if last else len(rows[0]) - 1)
-    raise InputError("an input is not fed symbol by symbol, so that no single one can be changed: measure another source")
+    raise InputError("an input is not fed symbol by symbol, so no single symbol can be changed: measure another source")
 
 
 # ── What is measured.

@@ -36,7 +36,7 @@ def softened_by(decoder: Decoder, temperature: float | Temperature, n: int) -> D
     """Return `decoder` with softmax attention.
 
     Args:
-        temperature: ``local``: each head by its local bound; ``none``: likewise, in runs of any length;
+        temperature: ``local``: each head by its local bound; ``none``: by its bound for runs of any length;
             ``per-position``, ``paper``: by a function of the position, see `tm2tfr.transformer.tempered`; ``theorem-26``:
             the largest power of two that Theorem 26 guarantees; ``auto``: local bounds where every head that is not uniform
             has one, otherwise Theorem 26; or a number.
@@ -76,7 +76,7 @@ def one_temperature(decoder: Decoder, temperature: float | Temperature, n: int) 
         return temperature
     if temperature in (NO_TEMPERATURE, PER_POSITION, PAPER):
         raise CompileError(
-            f"the temperature {temperature!r} is no number to measure at: use local, theorem-26, or a number"
+            f"the temperature {temperature!r} is not a number to measure at: use local, theorem-26, or a number"
         )
     if temperature == LOCAL or (temperature == AUTO and bounded(decoder)):
         if not isfinite(found := local_temperature(decoder, n)):
@@ -272,8 +272,8 @@ def needed_at(decoder: Decoder, labels: ManyLabels, words: NDArray[np.int64], *,
 def growth(decoder: Decoder, labels: ManyLabels, lengths: Sequence[int] = LENGTHS) -> tuple[Needed, ...]:
     """Return the temperatures by length: on all words, or on `SAMPLED` random ones where there are more than `EVERY`.
 
-    Of weights that do not look ahead, a word that goes wrong goes wrong however it continues: they need at each length what
-    they need at any shorter one. Where what is right was undefined on some of the words, nothing is carried over.
+    In weights that do not look ahead, a word with a wrong answer stays wrong however it continues: each length needs at
+    least the bound of any shorter length. If the reference was undefined on some words, no bound is carried over.
     """
     found: list[Needed] = []
     for n in lengths:

@@ -147,7 +147,7 @@ def compared_attention(
         inputs: at most this many of its unseen inputs are looked at.
         word: look at this input alone, which need not be one of them.
         model: another model than that of `tm2tfr.train`, with its ``attention``, see `Transformer`.
-        untrained: likewise, the model before training.
+        untrained: this model before training.
 
     Raises:
         TrainingError: if the run is unfinished, there is nothing to compare it with, or its data are others now; if the

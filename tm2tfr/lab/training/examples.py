@@ -151,7 +151,7 @@ class Examples:
         return found.hexdigest()
 
     def as_dict(self) -> dict[str, object]:
-        """Return what is said of them in the record of a run."""
+        """Return their description in the record of a run."""
         return {
             "name": self.name,
             **self.about,

@@ -148,7 +148,7 @@ def _run(chosen: Mapping[str, GridValue], varied: tuple[str, ...], folder: Path 
     if "model" in model:
         kind = str(model.pop("model"))
         beside = kind if kind in MODELS else _beside(kind, folder)
-        model["kind"] = kind if beside is kind else os.path.join(beside, "")  # with its slash it is no word for a model
+        model["kind"] = kind if beside is kind else os.path.join(beside, "")  # the slash tells it from a model's name
     name = "_".join(f"{key}-{_plain(chosen[key])}".replace(" ", "-") for key in varied) or "run"
     return GridRun(
         name=name,

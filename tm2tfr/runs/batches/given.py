@@ -95,9 +95,9 @@ def numbers_of(
     """Return the numbers of the symbols of all words, and where each word begins: (symbols,), (words + 1,).
 
     Args:
-        letters: the symbols of one character, by their numbers: a word of these alone is read at once.
+        letters: the symbols of one character, by their numbers: a word of only these is read at once.
         read: returns the numbers of any other word, or raises InputError.
-        size, least: how many symbols a word has to have to be read at once: so many, if there is a size, and at least.
+        size, least: the exact (if not None) and the least number of symbols of a word that is read at once.
 
     Raises:
         InputError: for a word that is not an input, with its number.
@@ -123,7 +123,7 @@ def numbers_of(
 
 @contextmanager
 def of_input(number: int) -> Iterator[None]:
-    """Put the number of an input in front of what is said of it."""
+    """Put the number of an input in front of the errors about it."""
     try:
         yield
     except Tm2tfrError as error:

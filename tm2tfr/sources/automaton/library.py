@@ -36,7 +36,7 @@ def is_automaton(given: str | Path, format: str | None = None) -> bool:
 
 
 def _recognised(path: Path) -> str | None:
-    """Return the format of a file, if it is one of automata; None if it cannot be read: whoever reads it says why."""
+    """Return the format of an automaton's file; None for other files and unreadable ones, which the reader reports."""
     with suppress(OSError, ValueError):
         if path.is_file():
             with path.open("rb") as file:

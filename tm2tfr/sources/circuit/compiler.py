@@ -330,7 +330,7 @@ def compile_circuit(
         source: the text that the circuit was read from, for the provenance.
 
     Raises:
-        CompileError: for an unknown variant, an epsilon without layer norms, an ε* that is none or that of another
+        CompileError: for an unknown variant, an epsilon without layer norms, an ε* that is invalid or belongs to another
             variant, or gates that the variant does not have.
     """
     name, positions = visible(circuit.name), len(circuit.inputs) + len(circuit.gates) - 1

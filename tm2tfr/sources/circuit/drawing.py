@@ -97,7 +97,7 @@ def render(circuit: Circuit, format: RenderFormat) -> bytes:
     """Return the drawing as the bytes of an SVG, PNG or PDF file.
 
     Raises:
-        OutputError: if `format` is none of these, ``dot`` is missing or fails, or there are too many gates.
+        OutputError: if `format` is unknown, ``dot`` is missing or fails, or there are too many gates.
     """
     return rendered(_digraph(circuit), format, circuit.name)
 

@@ -23,9 +23,9 @@ class Parameter(NamedTuple):
     Args:
         name: the option of the command line, without its dashes.
         help: a few words.
-        default: what it is if nothing is said.
+        default: its value by default.
         least, most: the bounds of a number, inclusive.
-        choices: the words, if it is no number.
+        choices: the words to choose from, for a parameter that is not a number.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Parameter(NamedTuple):
         """Return what a user gave for the circuit called `circuit`, as a number if this is one.
 
         Raises:
-            UsageError: if it is none of the words, no number, or out of bounds.
+            UsageError: if it is not one of the words, not a number, or out of bounds.
         """
         text = str(given)
         if self.choices:

@@ -70,7 +70,7 @@ class Fault(NamedTuple):
 
 
 class CircuitError(SpecError):
-    """Raised for inputs, gates and outputs that are no circuit; `faults` says to which of them each complaint belongs."""
+    """Raised for inputs, gates and outputs that are not a circuit; `faults` has the one that each complaint belongs to."""
 
     def __init__(self, name: str, found: Iterable[Fault]) -> None:
         self.faults: tuple[Fault, ...] = tuple(found)
@@ -120,7 +120,7 @@ class Circuit:
         inputs: the names of the input nets.
         gates: in the order in which a decoder generates their bits; `ordered` sorts others.
         outputs: pairs of the name of an output and the net that drives it, which may be an input.
-        encoding: how a text that is no bits becomes an input, and outputs a result: as one block of SHA-256, or not at all.
+        encoding: how a text becomes input bits, and outputs a result: as one block of SHA-256; None: inputs are bits.
 
     Raises:
         CircuitError: a `SpecError` with everything that is wrong, not only the first thing.

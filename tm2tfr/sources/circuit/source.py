@@ -93,7 +93,7 @@ def _epsilon(decoder: Decoder) -> float:
     stated = option(decoder.provenance, "epsilon") or "0"
     epsilon = _number(stated)
     if isinstance(epsilon, str) or not 0 <= epsilon < float("inf"):
-        problem = f"these weights say that their epsilon is {stated!r}, which is no number from 0 on"
+        problem = f"these weights say that their epsilon is {stated!r}, which is not a number from 0 on"
         raise CompileError(f"{problem}: compile the circuit again")
     return float(epsilon)
 

@@ -83,7 +83,7 @@ class CircuitTruth:
     Args:
         bits: those of the inputs, in order: 0 or 1, as numbers or as text.
         variant, epsilon: those of the weights, for the table and the specification.
-        max_steps: the run is cut off after so many gates; None: it has all of them.
+        max_steps: the run is cut off after this many gates; None: it has all of them.
 
     Raises:
         InputError: if there are not as many bits as inputs, or anything but bits.
@@ -142,7 +142,7 @@ class CircuitTruth:
 
     @property
     def reference(self) -> str:
-        """What says what is right: the bits, gate by gate."""
+        """The name of the reference, which evaluates gate by gate."""
         return "evaluator"
 
     @property
@@ -244,7 +244,7 @@ class CircuitBlocks:
     """The reference of one circuit, see `tm2tfr.contract.blocks.BlockReference`.
 
     Args:
-        truth: a run of it, which says what is right where.
+        truth: a reference run, which determines the columns that are compared at each position.
     """
 
     letters: Mapping[str, int] = {"0": 0, "1": 1}
@@ -290,7 +290,7 @@ class CircuitBlocks:
         return known[first - start : last - start]
 
     def cells(self, rows: Ints) -> Ints:
-        """Return the number of cells that the reference says something of in so many rows from the first on."""
+        """Return the number of cells that the reference determines in the first `rows` rows."""
         unsaid = sum(column.kind == "answered" or column.holds == "mean" for column in self._columns)
         found: Ints = rows * (len(self._columns) - 1) - np.minimum(rows, self._first) * unsaid
         return found
@@ -361,7 +361,7 @@ class CircuitBlocks:
         return next(column for column in self._columns if column.kind == "bits")
 
     def _means(self, bits: Bits) -> NDArray[np.float64]:
-        """Return the means of the operands' signs where a gate is answered, ∞ for one that is no float."""
+        """Return the means of the operands' signs where a gate is answered, ∞ for one that is not a float."""
         means = np.full((len(bits), self._positions), np.inf)
         numbers = self._circuit.numbers
         for i in range(self._first, self._positions):
@@ -395,7 +395,7 @@ class CircuitBlocks:
 
 
 def inputs(circuit: Circuit, count: int | None, seed: int) -> CodedTexts:
-    """Return so many random inputs of a circuit, or all of them.
+    """Return `count` random inputs of a circuit, or all of them.
 
     Raises:
         InputError: if all inputs are more than 2^20.

@@ -181,7 +181,7 @@ def render(program: LogicProgram, format: RenderFormat) -> bytes:
     """Return the drawing as the bytes of an SVG, PNG or PDF file.
 
     Raises:
-        OutputError: if `format` is none of these, ``dot`` is missing or fails, or there is too much to draw.
+        OutputError: if `format` is unknown, ``dot`` is missing or fails, or there is too much to draw.
     """
     return rendered(_digraph(program), format, program.name)
 

@@ -1,7 +1,7 @@
 """Formulas and programs as values: a frozen graph of bits, labels and numbers, one of each at every position of a word.
 
-Positions of a word of n tokens are 1, …, n, as in Yang et al. (2025); what is said here of position i is the printed
-definition, which `tm2tfr.sources.logic.evaluate` follows word by word. Nodes are compared by identity; `Build` gives equal
+Positions of a word of n tokens are 1, …, n, as in Yang et al. (2025); the definitions here at position i are the printed
+ones, which `tm2tfr.sources.logic.evaluate` follows word by word. Nodes are compared by identity; `Build` gives equal
 nodes the same identity. A node is newer than those it is made of, so that the order of numbers is an order of evaluation.
 """
 

@@ -25,7 +25,7 @@ from tm2tfr.sources.logic.program import (
 )
 
 _DEFINES = re.compile(r"(^|;)[ \t]*[^\W\d]\w*\([ \t]*i[ \t]*\)[ \t]*(:=|=(?!=))", re.MULTILINE)
-"""What a program has and a formula has not: ``name(i) =`` at the beginning of a definition."""
+"""The beginning of a definition, ``name(i) =``, which tells a program from a formula."""
 
 _NUMBER = re.compile(r"-?\d+", re.ASCII)
 

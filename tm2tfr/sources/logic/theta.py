@@ -23,7 +23,7 @@ WRITTEN, DEEPEST = 200, 16
 
 
 class RuleError(Exception):
-    """A text is no rule: what is wrong, at which character, from 0, and how to fix it."""
+    """A text is not a rule: what is wrong, at which character, from 0, and how to fix it."""
 
     def __init__(self, what: str, at: int, remedy: str) -> None:
         super().__init__(what)
@@ -61,10 +61,10 @@ class ThetaRule:
 
 @lru_cache(maxsize=4_096)
 def rule(text: str) -> ThetaRule:
-    """Return the rule that a text is.
+    """Return the rule that a text states.
 
     Raises:
-        RuleError: if it is none.
+        RuleError: if it is not a rule.
     """
     if len(text) > LONGEST:
         raise RuleError(f"this rule has more than {LONGEST} characters", LONGEST, "write a shorter one")
@@ -96,7 +96,7 @@ def stated(text: str) -> ThetaRule:
     """Return the rule of a predicate, as it stands in a program.
 
     Raises:
-        RuleError: if it is none, divides, says nothing that holds or does not, or is too long or too deep.
+        RuleError: if it is not a condition, divides, or is too long or too deep.
     """
     if "/" in text:
         raise RuleError("'/' is not part of a rule", text.index("/"), "multiply the other side: numbers are whole")

@@ -175,7 +175,7 @@ class LogicTruth(LabellerTruth):
         return LogicSpecification.of(self.word, self.nodes, self.decoder)
 
 
-# ── Many words of a formula at once, and the examples of its author: what has to be answered, by the evaluator.
+# ── The evaluator's answers for a batch of words, and for the examples of a formula's author.
 class LogicLabels:
     """What the evaluator says of many words, see `tm2tfr.contract.blocks.ManyLabels`: nothing is undefined.
 

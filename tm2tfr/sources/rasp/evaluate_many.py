@@ -26,7 +26,7 @@ Matrices = NDArray[np.bool_]
 _SHORT = 1 << 31
 """Whole numbers below this fit 32 bits."""
 _LENGTHS = 64
-"""What depends on the length alone is kept for so many lengths."""
+"""Values that depend only on the length are cached for this many lengths."""
 _SMALL = 1 << 12
 """A table of this size is worth making for a few entries."""
 

@@ -97,7 +97,7 @@ class RaspNames:
         """Return the number of the first node that is made in the same way."""
         return self._same[node].number
 
-    # ── what is given
+    # ── giving names
     def _give(self, node: rasp.Node, names: Sequence[str]) -> None:
         """Give a node the first of some names that is free, or has been given to one that is made in the same way."""
         same = self._same[node]

@@ -40,7 +40,7 @@ class Program:
         text: the text it was read from.
         sops: every top-level variable that is an s-op, by name, in the order in which they were last assigned, those of the
             language and its library left out, and those that begin with an underscore where there are others.
-        selectors: likewise.
+        selectors: the same of selectors.
         chosen: the name of the s-op that is compiled: the one last assigned, if nothing else is asked for.
         alphabet: the tokens of its inputs, from its header or found in it; empty: not known.
         examples: from its header.

@@ -46,7 +46,7 @@ _LARGE = 10**30
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = ((str, "strings"), (bool, "bools"), (int, "ints"))
 
 
-class Ended(Exception):  # noqa: N818  (it is no error)
+class Ended(Exception):  # noqa: N818  (not an error)
     """``exit`` or ``quit``."""
 
 

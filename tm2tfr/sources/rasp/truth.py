@@ -160,7 +160,7 @@ def plain_value(value: bool | int | Fraction) -> int | Fraction:
     return number.numerator if number.denominator == 1 else number
 
 
-# ── Many inputs of a RASP program at once, and the examples of its author: what has to be answered, by the interpreter.
+# ── The interpreter's answers for a batch of inputs, and for the examples of a program's author.
 class RaspLabels:
     """What the interpreter says of many inputs, see `tm2tfr.contract.blocks.ManyLabels`.
 

@@ -1,10 +1,10 @@
 """Which values a node can have: abstract interpretation, by length of the input and by position.
 
-At input length n and position i, the position is a constant; so is everything that depends on nothing but n and i, such as
+At input length n and position i, the position is a constant; so is everything that depends only on n and i, such as
 1/n. Every token, and every attention, has a set of values there; a function of several of them has the values that it takes
-on all combinations, so that (i + 1) times a mean over i + 1 positions is a whole number without any rule for that. What an
-attention can be is worked out position by position: each key position is selected, or left out, or must be selected, as
-the selector allows on the sets; the query position itself with the very values that the query has.
+on all combinations, so that (i + 1) times a mean over i + 1 positions is a whole number without any rule for that. The
+possible values of an attention are computed position by position: each key position is selected, or left out, or must be
+selected, as the selector allows on the sets; the query position itself with the very values that the query has.
 
 The sets are sound: whatever occurs in a run is in them. They can contain more than that, such as two counts a and b with
 a + b > i + 1, which costs hidden units, never truth. No input is run.

@@ -1,6 +1,6 @@
-"""What functions of values at the same position are, by name: the language of RASP, and what formulas need of it.
+"""The functions of values at the same position, by name: those of RASP, some of which formulas use too.
 
-Written apart from the interpreter that says what is right, so that a slip in either shows.
+Written independently of the interpreter, which is the reference, so that an error in either shows.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def unique(name: str, taken: Collection[str], most: int = MOST) -> str:
 
 
 def marked(name: str, marks: int, most: int = MOST) -> str:
-    """Return a name with so many marks at its end: from four on, with their number."""
+    """Return a name with `marks` marks at its end; from four on, with their number."""
     return ended(name, MARK * marks if marks < 4 else f"{MARK}{marks}", most)
 
 

@@ -92,7 +92,7 @@ _known_means = lru_cache(maxsize=1 << 15)(_means_of)
 
 
 def _added(reached: int, moves: Sequence[int], times: int, *, skip: bool) -> int:
-    """Return the places that are reached from others by `times` moves, or by up to so many if they may be skipped."""
+    """Return the places that `times` moves reach from others; with `skip`, at most `times` moves."""
     if len(moves) == 1 and skip:
         (move,), reach = moves, 1
         while times:  # after steps of 1, 1, 2, 4, … moves, all numbers of moves are there

@@ -46,7 +46,7 @@ class Remembered:
 
 
 _FEW = 8
-"""So many combinations are evaluated one by one; more, together."""
+"""Up to this many combinations are evaluated one by one; more, together."""
 
 
 class Rooted:

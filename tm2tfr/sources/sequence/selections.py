@@ -19,7 +19,7 @@ IMPOSSIBLE, IDLE = 0, 1
 MOST_CACHED = 1 << 14
 """The most sets whose results are kept from one length of the input to the next."""
 EXACT = 2_048
-"""So many combinations of values at one position and length are gone through; of more, arguments are taken apart."""
+"""Up to this many combinations of values at one position and length are enumerated; beyond, arguments are taken apart."""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def _followed(
     """Write the rows of the configurations from row `k` on; return (why it ended, the place of the row after them).
 
     Args:
-        place: the number of the run among those of `out`, for what comes out of it.
+        place: the index of the run in `out`, where its results go.
     """
     origin, end, room = now[_ORIGIN], np.int64(len(tape) - 1), np.int64(len(out.y))
     state, head, step, lowest, highest = now[_STATE], now[_HEAD], now[_STEP], now[_LOWEST], now[_HIGHEST]
@@ -269,8 +269,8 @@ def compared(
 
     Args:
         offsets, tokens, answers: the rows of the decoder, see `FoundRows`.
-        codes, numbers: (rows · width,), (rows · 2,) the same; x is read off the stream, as the fourth of the codes, if
-            there are so many.
+        codes, numbers: (rows · width,), (rows · 2,) the same; with a width of four, the fourth code is x as read off
+            the stream.
         out: the right rows, see `columns.RightRows`.
         reach: (runs,) the largest abs(h) of the rows before it is written there.
     """

@@ -51,7 +51,7 @@ class TuringBlocks:
     """The reference of a machine, alone or in the prompt of a universal decoder, see `BlockReference`.
 
     Args:
-        truth: a run of it, which says what is right where.
+        truth: a reference run, which determines the columns that are compared at each position.
         max_steps: the most steps of a run; None: to its end.
 
     Raises:
@@ -114,7 +114,7 @@ class TuringBlocks:
         return differs, reach
 
     def cells(self, rows: Ints) -> Ints:
-        """Return the number of cells in so many rows: all but the position."""
+        """Return the number of cells in `rows` rows: all but the position."""
         return len(CHECKED) * rows
 
     def results(self, parts: Sequence[RightRows]) -> BatchResults:
@@ -202,7 +202,7 @@ class TuringRun:
         )
 
 
-# ── What is right, as numbers.
+# ── The reference as numbers.
 def _rules(machine: Machine, limit: int) -> RuleTable:
     states = {q: k for k, q in enumerate(machine.states)}
     symbols = {a: k for k, a in enumerate(machine.tape_alphabet)}

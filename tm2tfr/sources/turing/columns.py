@@ -68,7 +68,7 @@ class RuleTable(NamedTuple):
 
 
 class RightCodes(NamedTuple):
-    """What is right for a machine, as codes of its decoder's labels: of a state, a symbol written, one read …
+    """The codes, in a decoder's labels, of what its machine has: of a state, a symbol written, a symbol read …
 
     Args:
         state: (states,)
@@ -123,7 +123,7 @@ class RightRows(NamedTuple):
 
     @classmethod
     def room(cls, first: int, runs: int, rows: int) -> RightRows:
-        """Return room for so many runs and rows."""
+        """Return room for `runs` runs and `rows` rows."""
         columns: dict[str, AnyArray] = {name: np.empty(rows, dtype=np.int32) for name in CHECKED}
         columns |= {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "visited", "ones")}
         columns |= {name: np.zeros(runs + 1, dtype=np.int64) for name in ("offsets", "tape_offsets")}
@@ -131,14 +131,14 @@ class RightRows(NamedTuple):
         return cls(first=first, outcome=outcome, tape=tape, **columns)
 
     def part(self, runs: int, rows: int) -> RightRows:
-        """Return the first so many runs and rows."""
+        """Return the first `runs` runs and `rows` rows."""
         columns = {name: getattr(self, name)[:rows] for name in CHECKED}
         results = {name: getattr(self, name)[:runs] for name in ("outcome", "steps", "visited", "ones")}
         offsets, ends = self.offsets[: runs + 1], self.tape_offsets[: runs + 1]
         return self._replace(offsets=offsets, tape_offsets=ends, tape=self.tape[: int(ends[-1])], **columns, **results)
 
     def without_rows(self) -> RightRows:
-        """Return what is said of each run alone."""
+        """Return the results of each run, without rows."""
         none = self.x[:0].copy()
         return self._replace(x=none, q=none, b=none, m=none, h=none, a=none, y=none)
 

@@ -69,7 +69,7 @@ def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> by
     """Return the drawing as the bytes of an SVG, PNG or PDF file.
 
     Raises:
-        OutputError: if `format` is none of these, or ``dot`` is missing or fails.
+        OutputError: if `format` is unknown, or ``dot`` is missing or fails.
     """
     return rendered(_digraph(machine, large=large), format, machine.name)
 
@@ -128,8 +128,7 @@ def save(machine: Machine, path: str | Path) -> None:
     """Write the drawing to `path` in the format of its extension; the file appears whole or not at all.
 
     Raises:
-        OutputError: if the extension is none of `EXTENSIONS`, the drawing cannot be made, or the file
-            cannot be written.
+        OutputError: if the extension is not in `EXTENSIONS`, or the drawing cannot be made or written.
     """
     write_drawing(path, machine.name, lambda: _digraph(machine), lambda: to_mermaid(machine))
 

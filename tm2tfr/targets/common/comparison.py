@@ -130,7 +130,7 @@ def compared(model: Model, vocabulary: Sequence[str], right: ExportReference, wo
     """Run an export on `word`, given the right tokens and on its own, for at most `positions` positions.
 
     Raises:
-        InputError: if `word` is not an input of the program; SpecError: if it is no prompt, of a class of machines.
+        InputError: if `word` is not an input of the program; SpecError: if, for a class of machines, it is not a prompt.
         EngineError: without a program, if `word` has symbols that are not in the vocabulary.
         ExportError: if the prompt alone has more than `positions` positions.
     """

@@ -277,7 +277,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
                 (beside / name).write_bytes(content.encode() if isinstance(content, str) else content)
             if look is not None:
                 look(beside)
-            tempfiles.replace_folder(  # refused again: the look at the new one may have taken minutes
+            tempfiles.replace_folder(  # checked again: verifying the new folder may have taken minutes
                 beside,
                 target,
                 refuse=lambda old: _refuse_foreign(old, files, folder),

@@ -47,7 +47,7 @@ def reference_of(program: object, decoder: Decoder) -> ExportReference:
         return WeightsReference(decoder)
     source = of_program(program)
     if source is None:
-        raise ExportError(f"{program!r} is no program: give a machine or a circuit")
+        raise ExportError(f"{program!r} is not a program: give a machine or a circuit")
     made: ExportReference = (source.exported or ExportReference)(decoder, source, program)
     return made
 
@@ -78,7 +78,7 @@ def smaller(stated: Provenance) -> str:
     return "a class with fewer states or symbols" if in_prompt(stated) else "a smaller machine"
 
 
-# ── Weights without a program: the dense engine says what is right.
+# ── Weights without a program: the dense engine is the reference.
 @dataclass(frozen=True)
 class DenseRun:
     """The dense engine's run on an input, see `tm2tfr.contract.exported.ReferenceRun`."""

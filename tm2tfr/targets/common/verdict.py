@@ -42,7 +42,7 @@ def heading(right: ExportReference, title: str, front: Mapping[str, str] | None 
 
 
 def table(rows: Mapping[str, object]) -> str:
-    """Return what is said of a model in numbers, as Markdown."""
+    """Return the numbers of a model as a Markdown table."""
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items()), ""])
 
 
@@ -51,7 +51,7 @@ def layers_named(decoder: Decoder, first: int, about: Callable[[int, int], Plain
 
     Args:
         first: the number of the first layer.
-        about: from the indices of a layer and of a head, both from 0, to what is said of that head beside its name.
+        about: from the indices of a layer and of a head, both from 0, to the remark beside that head's name.
     """
     return [
         {
@@ -204,7 +204,7 @@ def judged(
     described: Callable[[str, Sequence[int]], str],
     tried: Callable[[], Trial],
 ) -> Verdict:
-    """Return the verdict on an export. It is only run if nothing but its weights may be wrong.
+    """Return the verdict on an export. It is only run if only its weights may be wrong.
 
     Whatever decides how it is loaded and run must be right first: otherwise a run would only show what the
     settings do with this word, and they may ask for anything: more memory than there is, or code.

@@ -163,7 +163,7 @@ def _reading(decoder: Decoder, direction: str) -> int:
 
 
 def _refuse_other_gaps(decoder: Decoder, right: ExportReference) -> None:
-    """Check that the scores of the last key and of the rule are as large as is assumed above; a proof allows any factor.
+    """Check that the scores of the last key and of the rule are as large as assumed above; a proof allows any factor.
 
     Raises:
         ExportError: if they are not those that the compiler writes.

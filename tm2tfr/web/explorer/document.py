@@ -38,7 +38,7 @@ from tm2tfr.web.explorer.weights_data import (
     unrunnable,
 )
 
-# ── What a page needs to run another input by itself: how rows are read off the stream, and what says what is right.
+# ── What a page needs to run another input by itself: how rows are read off the stream, and the reference.
 #
 # The reference is plain data for a simulator, or an evaluator, in the page: a machine's rules, a circuit's inputs and
 # gates. No weight has a part in it.

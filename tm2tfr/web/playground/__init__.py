@@ -6,8 +6,8 @@ Numba nor the program Graphviz, nor safetensors but for weights. Around them, `s
 ``POST /api/answer``
     ``{"source": text, "format": name|null, "input": text|null, "options": {"max_steps": 300, "left_boundary": …},
     "name": text}``, of which all but ``source`` may be left out → what `tm2tfr.web.playground.answer.answer` returns.
-    Whoever
-    goes away, by aborting the request, is not waited for: while somebody types, only the newest request is computed.
+    An
+    aborted request is abandoned: while somebody types, only the newest request is computed.
 ``GET /api/shipped``
     → ``[{"kind", "name", "format", "description"}]``; ``GET /api/shipped/NAME`` → the text.
 ``POST /api/export``

@@ -51,7 +51,7 @@ from tm2tfr.web.explorer.record import Recording
 from tm2tfr.web.explorer.weights_data import MOST_IN_A_PAGE
 from tm2tfr.web.playground.query import GATES, MOST_INPUT, STEPS, Query
 
-# ── Complaints for an editor: where they are in the text as a browser counts, and what can be fixed with one click.
+# ── Complaints for an editor: their places in the text as a browser counts, and fixes that take one click.
 MOST = 100
 """The most complaints in one answer."""
 _MEANT, _END = " (did you mean ", "?)"
@@ -61,7 +61,7 @@ _BREAK = re.compile("\r\n|[\n\r]")
 _HEADERS = {"max-length": "length", "alphabet": "alphabet", "sop": "sop", "define": "define"}
 _HEADER = re.compile(r"add the header '(# [\w-]+: [^']*)'")
 _OR_OPTION = re.compile(r"(add the header '[^']*' to the \w+), or give --[\w-]+ \S+")
-"""What can be added with a click; the other way to say it is one of the command line."""
+"""A header that one click adds; the alternative in the message is an option of the command line."""
 _OPTION = re.compile(rf"--({'|'.join(_HEADERS)})\b")
 _UNKNOWN = re.compile(
     "if it is a machine, name the format with --from, one of .*; 'tm2tfr convert --help' lists those of .*"

@@ -37,7 +37,7 @@ GATES = 2_000
 MOST_STEPS = 5_000
 """The most steps that can be asked for."""
 EXPORTS: tuple[str, ...] = ("weights", "latex", "csv", "page", "source")
-"""What can be exported."""
+"""The exports."""
 
 _KINDS = {name: known[0].kind for name, known in everything().items() if not known[0].about.aside | known[0].about.hidden}
 _KNOWN = ("max_steps", *_KINDS)
@@ -243,7 +243,7 @@ def opening_source(named: str) -> PlainData:
 
 
 def _text(given: str) -> tuple[str, str | None, str]:
-    """Return the name, the format if the ending or the shelf says it, and the text."""
+    """Return the name, the format if the ending or the registry of shipped files determines it, and the text."""
     path = Path(given)
     if (chosen := names.split(given)) is not None:
         return _of_kind(*chosen)

@@ -131,7 +131,7 @@ class Playground:
 
     @property
     def address(self) -> str:
-        """The address of the page, with the token; with a fragment that makes it ask for what is given, if anything is."""
+        """The address of the page, with the token, and, for a given source, a fragment that makes the page load it."""
         return f"http://{self.guard.hosts[0]}/?token={self.guard.token}{'#given' if self.given else ''}"
 
     def run(self, started: Callable[[], None]) -> None:
@@ -266,7 +266,7 @@ class _Guarded:
         await app(scope, receive, sent)
 
 
-# ── what is asked ───────────────────────────────────────────────────────────────────────────────────────────
+# ── requests ────────────────────────────────────────────────────────────────────────────────────────────────
 async def _computed(request: Request, workers: Workers, bodies: Bodies, kind: str) -> Response:
     """Return the reply to a job. A job whose client disconnects is abandoned."""
     client = _client(request)

@@ -24,7 +24,7 @@ from tm2tfr.tables.table import table
 from tm2tfr.web.playground.answer import TOO_DEEP, TOO_LARGE, Marker, answer, of_error, ran, read, said
 from tm2tfr.web.playground.query import EXPORTS, Query
 
-# ── What can be taken home from a source: its text in other formats, weights, tables, and the page of a run.
+# ── Downloads of a source: its text in other formats, weights, tables, and the page of a run.
 _ENDINGS = {
     **{text.name: text.endings[0] for text in (*MACHINE_TEXTS, *CIRCUIT_TEXTS) if text.endings},
     **{"turingmachine.io": ".yaml", "rasp": ".rasp", "tl": ".tl", "srasp": ".srasp", "ascii": ".tl", "paper": ".tl"},

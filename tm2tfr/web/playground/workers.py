@@ -107,7 +107,7 @@ class Workers:
 
     Args:
         size: their number.
-        seconds: kind of job -> the longest that one may take, in seconds.
+        seconds: kind of job -> its time limit, in seconds.
     """
 
     size: int = 3

@@ -77,12 +77,12 @@ def test_registers_are_named_beside_all_other_errors() -> None:
         ("aag", b"4 12 1", b"2 12 1", r"f:3:1: variable 1 \(literal 2\) is defined a second time; the first is in line 2"),
         ("aag", b"l1 q1", b"l2 q1", r"f:14:1: there is no latch 2; there are 2, counted from 0"),
         ("aig", b"12 1", b"12 8", r"f:2:4: the latch 4 begins with 8: write 0, 1, or 4 for a value that is not known"),
-        ("blif", b" 3\n", b" 4\n", r"f:4:1: this is no latch: write '\.latch data net', then perhaps its type"),
+        ("blif", b" 3\n", b" 4\n", r"f:4:1: this is not a latch: write '\.latch data net', then perhaps its type"),
         (
             "blif",
             b".latch n0 q0 re clk 1",
             b".latch n0",
-            r"f:3:1: this is no latch: write '\.latch data net', then perhaps its type",
+            r"f:3:1: this is not a latch: write '\.latch data net', then perhaps its type",
         ),
     ],
 )

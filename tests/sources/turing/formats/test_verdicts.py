@@ -17,7 +17,7 @@ from tests.installed import NO_DOT, NO_LATEX
 from tests.sources.turing.formats.test_complaints import read
 from tests.strategies import machines
 from tm2tfr import convert as convert_any
-from tm2tfr.base.choices import HALT_VERDICTS, HaltVerdict
+from tm2tfr.base.choices import HALT_VERDICTS, MACHINE_TEXTS, HaltVerdict
 from tm2tfr.base.errors import ConversionError
 from tm2tfr.sources.turing.conversion import TARGETS, convert, format_for, with_verdict
 from tm2tfr.sources.turing.drawing import to_dot, to_mermaid
@@ -187,5 +187,5 @@ def test_the_format_is_that_of_the_ending() -> None:
     endings = [".yaml", ".yml", ".tm", ".jff", ".json", ".py", ".mmd", ".dot", ".gv", ".tikz", ".tex"]
     formats = ["yaml", "yaml", "morphett", "jflap", "ft_turing", "automata-lib", "mermaid", "dot", "dot", "tikz", "latex"]
     assert [format_for(Path(f"f{ending}")) for ending in endings] == formats
-    without = {"advent-of-code", "bbchallenge", "doty", "turingmachine.io", "turingmachinesimulator.com"}
-    assert set(formats) == {*TARGETS} - without
+    shared_or_none = {text.name for text in MACHINE_TEXTS if not text.endings} | {"doty"}
+    assert set(formats) == {*TARGETS} - shared_or_none

@@ -2,8 +2,8 @@ r"""Regular expressions: ``(ab)*``, as the text behind ``regex:`` or in a file `
 
 A character is a token. ``ab`` one after the other, ``a|b`` either, ``a*`` any number, ``a+`` at least one, ``a?`` at most
 one, ``a{2}``, ``a{2,}`` and ``a{2,4}`` that many, ``()`` nothing, ``.`` any token of the alphabet, ``[a-c]`` any of these,
-``[^ab]`` any other token of the alphabet, and ``\*`` a sign that means something else. Blanks are no tokens unless they are
-written ``\ ``. An expression is of the whole word.
+``[^ab]`` any other token of the alphabet, and ``\*`` a sign with another meaning as a token. Blanks are
+ignored unless escaped, ``\ ``. An expression matches the whole word.
 
 Source: Thompson, Regular Expression Search Algorithm (1968), for the automaton.
 """

@@ -24,7 +24,7 @@ def _module(format: str) -> Any:
 
 
 def recognised(text: str | bytes, file: str = "") -> str | None:
-    """Return the format of a text, by an ending that only automata have, or by its content; None: it is no automaton."""
+    """Return the format of a text, by an ending that only automata have, or by content; None if it is not an automaton."""
     ending = PurePath(file).suffix.lower()
     if ending == ".regex":
         return "regex"

@@ -276,7 +276,7 @@ def conclude(graph: AigerFile) -> None:
 
 
 def read_header(draft: NetDraft, form: str) -> Header:
-    """Return the header, having compared its numbers with each other and with what can be.
+    """Return the header, after checking that its numbers are possible and consistent.
 
     Raises:
         SpecError: if the rest cannot be read after it.

@@ -173,7 +173,7 @@ class _Reader:
         if match is None:
             self.draft.broken.update(rest.split()[1:2])
             shape = "write '.latch data net', then perhaps its type (re, fe, ah, al, as), its clock, and 0 to 3"
-            self.draft.error(number, ".latch", "this is no latch", shape)
+            self.draft.error(number, ".latch", "this is not a latch", shape)
             return
         self.draft.add_register(match["net"], match["data"], {"0": "0", "1": "1"}.get(match["reset"] or "", ""), number)
 
@@ -188,7 +188,7 @@ class _Reader:
         if match is None:
             shape = f"write {counted(len(names.operands), 'sign')} 0, 1 or -, a blank, and 0 or 1"
             names.sound = False
-            draft.error(number, None, f"this is no row of the cover of {names.net!r}", shape)
+            draft.error(number, None, f"this is not a row of the cover of {names.net!r}", shape)
             return
         cube, value = match[1], match[2]
         if value is None:
@@ -198,7 +198,7 @@ class _Reader:
                 f"the row has {counted(len(cube), 'sign')} for {counted(len(names.operands), 'operand')} of {names.net!r}"
             )
             if len(cube) == len(names.operands):
-                problem = f"the row ends with {value!r}, which is no value of {names.net!r}"
+                problem = f"the row ends with {value!r}, which is not a value of {names.net!r}"
             names.sound = False
             draft.error(number, None, problem, "write a sign 0, 1 or - for each operand, a blank, and the value 0 or 1")
             return

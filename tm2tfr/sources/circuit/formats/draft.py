@@ -48,7 +48,7 @@ def stem(file: str) -> str:
 
 
 _ENOUGH = 5 * MOST_DIAGNOSTICS
-"""So many complaints end the reading: a large file of another format has one on each line."""
+"""Reading ends after this many complaints: a large file of another format has one in each line."""
 _INSIDE = (r"[^\s=(),|:;\\&^~{}'\"]", r"\w")
 """What a name goes on with, in most formats, and in those where it may stand in brackets."""
 
@@ -103,7 +103,7 @@ class NetDraft:
         """Record an error at a token of a line: at its first place, or at the last one.
 
         Raises:
-            SpecError: if there are so many that nobody will read more.
+            SpecError: after `_ENOUGH` complaints.
         """
         self.log.add(self.span(line, token, last=last), what, remedy)
         if len(self.log.found) >= _ENOUGH:

@@ -46,7 +46,7 @@ _OUTSIDE = r"[^\w\s()~&^|=;#]"
 
 
 def looks_like(text: str) -> bool:
-    """Return whether the first line that says anything is an equation with an operator, or nothing but an expression."""
+    """Return whether the first line that is not a comment is an equation with an operator, or an expression."""
     line = next((line for line in text.splitlines() if line.split("#")[0].strip()), "").split("#")[0]
     return bool(re.search(r"[&|^~]|\b(and|or|not)\b", line)) and not re.search(_OUTSIDE, line) and "==" not in line
 
@@ -141,7 +141,7 @@ class Equations:
                 return name, value
             case ast.Expr(value=value):
                 return (OUTPUT if OUTPUT not in used else f"{OUTPUT}_"), value
-        self.error(statement, "this is no equation", "write 'name = expression', a line for each")
+        self.error(statement, "this is not an equation", "write 'name = expression', a line for each")
         return None
 
     def define(self, net: str, expression: ast.expr, line: int | None) -> None:

@@ -132,5 +132,5 @@ def _quoted(draft: NetDraft, line: int, text: str) -> str | None:
         name = None
     if isinstance(name, str) and name:
         return name
-    draft.error(line, None, f"{text} is no name in double quotes", "correct or remove the comment")
+    draft.error(line, None, f"{text} is not a name in double quotes", "correct or remove the comment")
     return None

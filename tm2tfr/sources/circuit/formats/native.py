@@ -171,7 +171,7 @@ class _Document:
         found = next((known for known in ENCODED if known == given), None)
         if found is None:
             problem = (
-                f"there is no encoding {given[:40]!r}{did_you_mean(given, ENCODED)}" if given else "this is no encoding"
+                f"there is no encoding {given[:40]!r}{did_you_mean(given, ENCODED)}" if given else "this is not an encoding"
             )
             self.reading.error(node, problem, f"use {', '.join(ENCODED)}, or omit the key")
             return
@@ -187,7 +187,7 @@ class _Document:
             self.draft.add_input(item.text, item.start.line)
 
     def names(self, node: Node, key: str) -> list[Scalar]:
-        """Return the names in a list, or in a text with blanks between them; report what is none."""
+        """Return the names in a list, or in a text with blanks between them; report anything that is not a name."""
         items = node.items if isinstance(node, List) else [node]
         found = []
         for item in items:
@@ -341,7 +341,7 @@ class _Document:
 
 
 def _misfit(name: str, operands: list[str]) -> str:
-    """Return what is wrong with a function, or a table, of so many operands; empty if nothing is."""
+    """Return the error message about a function, or a table, with these operands; empty if it is valid."""
     if _BITS.fullmatch(name):
         if len(operands) > MOST_OPERANDS:
             return f"a table has at most {MOST_OPERANDS} operands, not {len(operands)}"

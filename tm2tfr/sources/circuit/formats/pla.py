@@ -165,7 +165,7 @@ class _Reader:
     def typed(self, number: int, rest: list[str]) -> None:
         """Read the type."""
         if len(rest) != 1 or rest[0] not in _TYPES:
-            problem = f"{' '.join(rest)[:40]!r} is no type that is read"
+            problem = f"{' '.join(rest)[:40]!r} is not a type that is read"
             self.draft.error(number, ".type", problem, f"use one of {', '.join(_TYPES)}, or espresso to convert it")
         elif self.cubes:
             self.draft.error(number, ".type", "the type stands after cubes", "write it before the first cube")
@@ -191,10 +191,10 @@ class _Reader:
             problem = f"this cube has {counted(len(signs), 'sign')}{lines}, not {inputs} and {outputs}"
             draft.error(number, None, problem, _SHAPE)
         elif cube.strip("01-"):
-            problem = f"{cube.strip('01-')[0]!r} is no sign of an input"
+            problem = f"{cube.strip('01-')[0]!r} is not a sign of an input"
             draft.error(number, None, problem, "use 0, 1, or - for both")
         elif values.strip("01-~"):
-            problem = f"{values.strip('01-~')[0]!r} is no sign of an output"
+            problem = f"{values.strip('01-~')[0]!r} is not a sign of an output"
             draft.error(number, None, problem, "use 0, 1, - or ~")
         else:
             self.cubes.append(cube)

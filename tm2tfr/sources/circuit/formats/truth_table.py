@@ -145,9 +145,8 @@ class _Reader:
             problem = f"a table has 2, 4, 8, … or {2**MOST_INPUTS:,} bits, not {size:,}"
             self.draft.error(number, None, problem, "write a bit for each case of the inputs")
         elif self.inputs is not None and size != 2 ** len(self.inputs):
-            problem = (
-                f"{size:,} bits are no table of {counted(len(self.inputs), 'input')}, which has {2 ** len(self.inputs):,}"
-            )
+            inputs, most = counted(len(self.inputs), "input"), 2 ** len(self.inputs)
+            problem = f"{size:,} bits are not the table of {inputs}, which has {most:,}"
             self.draft.error(number, None, problem, "write a bit for each case of the inputs")
         elif self.columns and size != len(next(iter(self.columns.values()))[0]):
             problem = f"this table has {size:,} bits, the first one {len(next(iter(self.columns.values()))[0]):,}"
@@ -274,6 +273,6 @@ def tables(circuit: Circuit) -> Iterator[str]:
     """Yield the table of each output."""
     rows = 2 ** len(circuit.inputs)
     ones = 2**rows - 1
-    runs = [rows >> number for number in range(1, len(circuit.inputs) + 1)]  # so many 0s, so many 1s, and again
+    runs = [rows >> number for number in range(1, len(circuit.inputs) + 1)]  # of 0s, then of 1s, repeated
     words = evaluate_words(circuit, [ones // (2**run + 1) for run in runs], ones=ones)
     yield from (f"{words[circuit.numbers[net]]:0{rows}b}" for _, net in circuit.outputs)

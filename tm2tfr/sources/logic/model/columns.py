@@ -53,7 +53,7 @@ from tm2tfr.sources.logic.theta import rule
 FramedColumn: TypeAlias = Any
 """An array of numpy: (words, positions)."""
 FramedPairs: TypeAlias = Any
-"""Likewise: (words, positions, positions), a query position i, then a key position j."""
+"""An array of numpy: (words, query positions i, key positions j)."""
 _fractions = np.frompyfunc(Fraction, 2, 1)
 
 

@@ -48,7 +48,7 @@ class SeenNodes:
         names: what nodes are called, by their numbers.
 
     Attributes:
-        why: the first doubt about what was asked for since it was emptied.
+        why: the first doubt about a requested value since `why` was emptied.
     """
 
     def __init__(

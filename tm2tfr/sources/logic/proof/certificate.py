@@ -132,7 +132,7 @@ class LogicReport(Report[LogicCertificate]):
     """What ``certify`` prints of a formula or a program."""
 
     def reaches(self, certificate: LogicCertificate) -> bool:
-        """Return whether a certificate proves what is asked."""
+        """Return whether a certificate proves the question."""
         most, positions = certificate.most_positions, self.questions.positions
         return certificate.granted and (positions is None or most is None or most >= positions)
 
@@ -250,7 +250,7 @@ class LogicProof(Proof[LogicCertificate]):
         return list(self._fits())
 
     def _fits(self) -> Iterator[Fits]:
-        """Yield what has to fit into a dtype for a number of positions.
+        """Yield the quantities that must fit into a dtype for a number of positions.
 
         Raises:
             Refused: for what holds for no number of positions, or is not known to hold.

@@ -171,7 +171,7 @@ def rows_of(matrix: Matrix) -> dict[int, dict[int, Fraction]]:
 
 
 def embedded(decoder: Decoder, known: Directed) -> Iterator[Fits]:
-    """Yield what has to fit of the embedding.
+    """Yield the quantities of the embedding that must fit.
 
     Raises:
         Refused: if it has weights that are not whole, or a share that is not the position feature alone.
@@ -205,7 +205,7 @@ def embedded(decoder: Decoder, known: Directed) -> Iterator[Fits]:
 
 
 def carried(heads: Sequence[Head], before: Directed, after: Directed, layer: int) -> Iterator[Fits]:
-    """Yield what has to fit of what the heads of a layer carry.
+    """Yield the quantities that the heads of a layer carry and that must fit.
 
     Raises:
         Refused: if one carries anything but whole numbers, with whole weights; a mean that is written with another weight
@@ -244,7 +244,7 @@ def carried(heads: Sequence[Head], before: Directed, after: Directed, layer: int
 
 
 def computed(part: FeedForward, before: Directed, after: Directed, layer: int) -> Iterator[Fits]:
-    """Yield what has to fit of a feed-forward part.
+    """Yield the quantities of a feed-forward part that must fit.
 
     Raises:
         Refused: if a unit reads what is not known, or shares but for the two purposes above; if a share is written beside
@@ -280,7 +280,7 @@ def computed(part: FeedForward, before: Directed, after: Directed, layer: int) -
 
 
 def answers(decoder: Decoder, known: Directed) -> Iterator[Fits]:
-    """Yield what has to fit of the unembedding.
+    """Yield the quantities of the unembedding that must fit.
 
     Raises:
         Refused: if it reads what is not known to be whole.

@@ -73,7 +73,7 @@ def _bind(
     times: int | None,
     until: SOp | None,
 ) -> None:
-    """Make the node of a loop, and assign what its variables are in the last pass; what is no s-op stays within it."""
+    """Make the node of a loop, and assign its variables their s-ops of the last pass; other values stay within the loop."""
     ends: dict[str, SOp] = {}
     for name in assigned:
         value = _known(name, scope)

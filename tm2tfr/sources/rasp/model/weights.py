@@ -120,7 +120,7 @@ class RaspWeights(WiredWeights[Program]):
             yield from ((token,) * n for token in alphabet[:2])
 
     def instead_of(self, sop: SOp) -> str:
-        """Return in words what can be set instead of an s-op: the first variable made of it, or what changes it."""
+        """Return what to set instead of an s-op: the first variable made of it, or a variable that changes it."""
         made = (
             what
             for what, claim in self.claims.items()
@@ -130,7 +130,7 @@ class RaspWeights(WiredWeights[Program]):
         if found is not None:
             return f"set {found}, which is made of it"
         changes = any(isinstance(node, Tokens) for node in needed([sop]))
-        return f"set {self.token}" if changes else "no variable changes it, so that another one has to be set"
+        return f"set {self.token}" if changes else "no variable changes it: set another variable"
 
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by the names of their subspaces."""

@@ -272,7 +272,7 @@ class LayerInputs(ABC):
 
 # ── The cases of the steps that all constructions of the chapter's kind share (Section 8.2).
 def unpacked(token: str, holds: Coordinates | None = None) -> Case[str]:
-    """Step 1, Eq. 8.5: a token that is no triple, v = 1/(i+1) anywhere in [0, 1]; nothing but `holds` is written."""
+    """Step 1, Eq. 8.5: a token that is not a triple, v = 1/(i+1) anywhere in [0, 1]; only `holds` is written."""
     return Case(f"token {token}", {at("e_x", token): 1, "1": 1}, holds or {}, {V: 1}, {}, 0, 1, False, "1/(i+1)")
 
 

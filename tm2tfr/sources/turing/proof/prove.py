@@ -314,7 +314,7 @@ class MachineProof(Proof[MachineCertificate]):
 
 
 def prove(decoder: Decoder, machine: Machine) -> MachineProof:
-    """Return what can be proved about `decoder` as a simulator of `machine`: refusals, or the facts that bound N.
+    """Return the proof about `decoder` as a simulator of `machine`: refusals, or the facts that bound N.
 
     The proof is about what subspaces are claimed to hold; a refusal shows the names that the weights have.
     """

@@ -281,7 +281,7 @@ def class_asked(options: OptionValues) -> Universal:
     given, tape = options.get("universal"), options.get("tape")
     sizes = _sizes(given)
     if sizes is not None:
-        kind: UniversalTape = "both" if tape is None else tape  # `Universal` refuses what is no tape
+        kind: UniversalTape = "both" if tape is None else tape  # `Universal` rejects unknown tapes
         return Universal(states=sizes[0], symbols=sizes[1], tape=kind)
     weights = None if isinstance(given, Universal) else weights_given(given)
     found = given.empty if isinstance(given, Universal) else None if weights is None else class_of(weights)
@@ -310,7 +310,7 @@ def class_of(decoder: Decoder) -> Universal:
     """Return the class of machines that universal weights are for, as their provenance says.
 
     Raises:
-        CompileError: if they are no such weights, or their tokens or subspaces are not those of that class.
+        CompileError: if they are not weights of a universal decoder, or have other tokens or subspaces than that class.
         SpecError: if what is stored with them is not a class of machines.
     """
     said = decoder.provenance

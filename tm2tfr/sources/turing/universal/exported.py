@@ -108,7 +108,7 @@ class ExportedClass(ExportReference):
         """Return what an export of the class is compared with where another program is given: a machine in the prompt.
 
         Raises:
-            ExportError: for a program that is no machine, or a class of another size.
+            ExportError: for a program that is not a machine, or a class of another size.
         """
         if isinstance(program, Machine):
             return self.program.holding(program)

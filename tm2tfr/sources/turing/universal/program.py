@@ -1,4 +1,4 @@
-"""All machines with at most so many states and symbols, and perhaps one of them: the program of a universal decoder."""
+"""The program of a universal decoder: a class of machines, by numbers of states and symbols, and perhaps one machine."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Universal:
         described: the rules in the prompt, where they are given themselves; `machine` is then what they stand for.
 
     Raises:
-        CompileError: for sizes that are not whole numbers from 1 on, or too large, or an unknown tape; if the
-            machine is none, or does not fit.
+        CompileError: for sizes that are not whole numbers from 1 on, or too large, or an unknown tape; if `machine`
+            is not a machine, or does not fit.
     """
 
     states: int = field(kw_only=False)

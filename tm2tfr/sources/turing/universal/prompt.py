@@ -31,7 +31,7 @@ _PAIR = re.compile(r"→?\(([^,]+),([^,]+)\)")
 _WITHOUT_COMMA = re.compile(r"(\w+)[^\w\s]+(\w+)")
 _COMMENT = "#"
 _SIGNED = frozenset(("-1", "+1", "R", "L"))
-"""Moves that are no symbols by their looks."""
+"""Tokens that are taken for moves, not symbols."""
 _MOVES = {"1": "+1", "R": "+1", "L": "-1", "S": "0", "N": "0", "\u22121": "-1", "\u20131": "-1", "+0": "0", "-0": "0"}
 """How a move may be written by mistake -> the move."""
 

@@ -103,10 +103,10 @@ def written(universal: Universal) -> str:
 
 
 def restored(text: str, file: str) -> Universal:
-    """Return the program that was `written`.
+    """Return the program from the text that `written` made of it.
 
     Raises:
-        SpecError: if it is none.
+        SpecError: if the text is not such a program.
     """
     try:
         document = json.loads(text)

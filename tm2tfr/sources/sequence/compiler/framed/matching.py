@@ -21,8 +21,8 @@ from tm2tfr.sources.sequence.graph import Operation
 from tm2tfr.transformer.residual import at
 
 STEEPNESS = 8.0
-"""The scores of the lookups that bring sums to be compared are multiplied by this, so that the head that compares is what
-takes a low temperature, as long as a word has fewer than some 10,000 positions, and not the lookups."""
+"""The factor of the scores of lookups that fetch sums to compare: with it, up to about 10,000 positions the head that
+compares determines how low the temperature must be, and not the lookups."""
 
 
 def margin_of(key: Counted, query: Counted, among: int) -> float:
@@ -156,7 +156,7 @@ def steadied(matched: Sequence[Matched]) -> float:
 
 
 def squared(counting: Counting, node: Operation, amount: Counted, margin: float) -> Squared | None:
-    """Return an amount and its square; None if it may be larger than what can be looked up.
+    """Return an amount and its square; None if it may be too large to be looked up.
 
     Args:
         margin: its lookups need this times N² under softmax, see `margin_of`.
@@ -303,7 +303,7 @@ def _labels(steps: dict[str, BitForm]) -> list[BitForm]:
 
 
 def per(counting: Counting, amounts: list[Counted]) -> tuple[int, bool] | None:
-    """Return by what numbers have to be divided, and whether one may be negative; None if it is more than `MOST_PER`."""
+    """Return the divisor of numbers, and whether a number may be negative; None if the divisor is above `MOST_PER`."""
     limits = [bounds(amount, counting.truths) for amount in amounts]
     negative = any(low[0] < 0 or low[1] < 0 or low[0] + low[1] < 0 for low, _ in limits)
     most = 1 + max(abs(amount.constant) for amount in amounts)

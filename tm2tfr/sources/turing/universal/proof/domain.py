@@ -199,7 +199,7 @@ class ClassDomain(LayerInputs):
                     yield Case(f"[value] = {ends}, last key {key_token(q, a)}", stream, rule, {}, {})
 
     def cell(self) -> Iterator[Case[str]]:
-        """Layer 3: the input symbol of a cell, which is none left of cell 0, and ``[left end]``: one-way and h = 0."""
+        """Layer 3: the input symbol of a cell (no symbol left of cell 0), and ``[left end]``: one-way and h = 0."""
         for a in (None, *self.sigma) if self.two_way else (None,):
             for one_way in (0, 1) if self.tapes else (int(self.walled),):
                 stream = {"1": 1} | ({at("e_x(h+)", a): 1} if a else {}) | ({"[one-way]": one_way} if self.tapes else {})

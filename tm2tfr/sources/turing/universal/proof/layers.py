@@ -7,7 +7,7 @@ head or writes, and |h_i| ≤ i remains true.
 Description. All scores are 0: the mean of ``[rule]`` is k/(i+1), and 1 within the description.
 
 Last key. The score of j is B·[key] + T·v·j with 0 < T ≤ B: of the positions with a key, the last one; i itself where there
-is none, and e_x is no key there. So at a value, e_q(key) and e_a(key) are those of the key before it.
+is none, and e_x is not a key there. So at a value, e_q(key) and e_a(key) are those of the key before it.
 
 Tape. The score is B·v·(2tj - j²) with t = -1: at most 0, and 0 at j = 0 alone, after rounding too.
 

@@ -93,7 +93,7 @@ def with_names_of_the_class(decoder: Decoder, universal: Universal) -> Decoder:
 
 
 def prove(decoder: Decoder, universal: Universal) -> ClassProof:
-    """Return what can be proved about `decoder` for the whole class of `universal`, whatever machine is in its prompt.
+    """Return the proof about `decoder` for the whole class of `universal`, whatever machine is in its prompt.
 
     A refusal of weights that go wrong on a machine of the class tells, where trying finds one, its prompt.
     """
