@@ -242,7 +242,9 @@ def test_words_for_temperatures() -> None:
     hard = latest_is_a()
     assert one_temperature(hard, "auto", 9) == one_temperature(hard, "local", 9) == local_temperature(hard, 9)
     assert one_temperature(hard, 0.5, 9) == 0.5
-    with pytest.raises(CompileError, match="^the temperature 'none' is not a number to measure at: use local, theorem-26, or"):
+    with pytest.raises(
+        CompileError, match="^the temperature 'none' is not a number to measure at: use local, theorem-26, or"
+    ):
         one_temperature(hard, "none", 9)
 
 

@@ -34,7 +34,7 @@ def attention_of(
     prompt: bool = False,
     soft: Soft = HARD,
 ) -> AttentionMap:
-    """Return where a head looks in a run, from the weights' own attention in the dense engine.
+    """Return the attention weights of a head in a run, computed by the dense engine.
 
     >>> import tm2tfr
     >>> print(tm2tfr.attention_of("half-adder", "10", head="operand b").text(), end="")
@@ -46,14 +46,15 @@ def attention_of(
     Args:
         subject: see `Subject.of`.
         word: the input; by default the program's own.
-        head: its number in the first layer with heads, its name, or ``LAYER.HEAD``, counted from 1 as in the explorer.
+        head: its number in the first layer with heads, its name, or ``LAYER.HEAD``; layers and heads count from 1, as in
+        the explorer.
         dtype: ``float64`` (the default) or ``float32``.
-        prompt: with a machine in the prompt of a universal decoder, show where the prompt looks as well; by default the
+        prompt: for a universal decoder with a machine in its prompt, also show the rows of the prompt; by default the
             first row is that of BOS.
-        soft: the attention that is asked for; by default that of the weights.
+        soft: the attention; by default that of the weights.
 
     Raises:
-        EngineError: for an unknown head, or a run that is too long for a map.
+        EngineError: for an unknown head, or a run too long for a map.
         CompileError, InputError: see `tm2tfr.check`.
     """
     from tm2tfr.runs.rows import is_turing
@@ -83,7 +84,7 @@ def scores_of(
     dtype: str | None = None,
     soft: Soft = HARD,
 ) -> ScoresAt:
-    """Return the scores of a head at one position of a run, and what each position in sight gets.
+    """Return the scores of a head at one query position of a run, with the attention weight of each key position.
 
     >>> import tm2tfr
     >>> print(tm2tfr.scores_of("chapter", "11", head="latest write", position=5).text(), end="")
@@ -98,7 +99,7 @@ def scores_of(
 
     Args:
         subject, word, head, dtype, soft: see `attention_of`.
-        position: the one that looks, counted from 0, the first of the prompt.
+        position: the query position, counted from 0, the first token of the prompt.
 
     Raises:
         EngineError: for a position that the run does not reach; see also `attention_of`.
@@ -138,11 +139,11 @@ def next_tokens(
 
     Args:
         subject, word, dtype, soft: see `attention_of`.
-        sampling: the temperature of the output layer, and the seed by which tokens are drawn; by default temperature 1, and
-            the largest logit decides.
+        sampling: the temperature of the output layer and the seed for drawing tokens; by default temperature 1, without
+            drawing: the largest logit decides.
 
     Raises:
-        EngineError: for weights that label a sequence, and generate nothing.
+        EngineError: for a sequence model, which generates nothing.
         CompileError, InputError: see `tm2tfr.check`.
     """
     from tm2tfr.engines import engine as engine_named
@@ -169,7 +170,7 @@ def plot_head(
     dtype: str | None = None,
     prompt: bool = False,
 ) -> None:
-    """Draw where a head looks in a run, or its scores at one position, into a .png, .svg or .pdf file (extra ``plot``).
+    """Draw the attention of a head in a run, or its scores at one position, as .png, .svg or .pdf (extra ``plot``).
 
     Args:
         subject, word, head, dtype, prompt: see `attention_of`.
@@ -234,9 +235,9 @@ def _place(decoder: Decoder, head: str) -> tuple[int, int]:
 def draw_run(subject: Given, word: str | None = None, *, attention: bool = False) -> str:
     """Return a run of a RASP program as SVG, layer by layer.
 
-    Each head is a matrix with a row for every query position and a column for every key position; what is selected is
-    filled. Keys are above it, queries to its left, values below, and its results to its right. The s-ops that are computed
-    position by position are below the heads of their layer.
+    Each head is a matrix with a row per query position and a column per key position; selected pairs are filled. Keys are
+    above it, queries to its left, values below, and its results to its right. S-ops that are computed position by position
+    are below the heads of their layer.
 
     >>> import tm2tfr
     >>> tm2tfr.draw_run("reverse", "abc").splitlines()[1]
@@ -244,14 +245,14 @@ def draw_run(subject: Given, word: str | None = None, *, attention: bool = False
 
     Args:
         subject: see `Subject.of`.
-        word: the input; by default the program's own. Without `attention`, its tokens may be any.
-        attention: whether to compile the program, and to draw where the heads of the weights look in the dense engine.
+        word: the input; by default the program's own. Without `attention`, any tokens are allowed.
+        attention: compile the program, and draw the attention of the weights, computed by the dense engine.
 
     Raises:
         CompileError: if it is not a RASP program, or cannot be compiled.
         InputError: if `word` is not an input of the program.
         tm2tfr.sources.rasp.evaluate.Undefined: if the program is undefined on it.
-        OutputError: if it is too long.
+        OutputError: if the input is too long to draw.
     """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.tables.scores import attention_map
@@ -275,11 +276,11 @@ def draw_run(subject: Given, word: str | None = None, *, attention: bool = False
 
 
 def draw_requests(subject: Given) -> str:
-    """Return what the ``draw`` statements of a RASP program ask for as SVG, one run below the other.
+    """Return the pictures of a RASP program's ``draw`` statements as SVG, one run below the other.
 
     Raises:
         CompileError: if it is not a RASP program, or has no ``draw`` statement.
-        tm2tfr.sources.rasp.evaluate.Undefined: if an s-op is undefined on the input it is to be drawn on.
+        tm2tfr.sources.rasp.evaluate.Undefined: if an s-op is undefined on the input of its drawing.
         OutputError: if an input is too long.
     """
     found = Subject.of(subject)

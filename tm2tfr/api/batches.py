@@ -32,13 +32,13 @@ def run_batch(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Batch:
-    """Run a decoder on many inputs, from its weights alone; see `check_batch`.
+    """Run a decoder on a batch of inputs, from its weights alone; `check_batch` compares as well.
 
-    What generates tokens, machines and circuits, is run by the fast engine; what labels words, RASP programs and formulas,
-    in the dense engine's arithmetic, words of one length at once. The numbers are those of each run by itself.
+    Decoders of machines and circuits, which generate tokens, run on the fast engine; sequence models (RASP programs and
+    formulas) run in the dense engine's arithmetic, all words of one length at once. The numbers equal those of single runs.
 
-    The first call of the fast engine after an installation compiles it and keeps the code in the user's cache, see
-    ``TM2TFR_CACHE``: that takes half a minute to two minutes, during which a library says nothing. Later processes load it.
+    The first call after an installation compiles the fast engine, which takes half a minute to two minutes, without
+    messages. Later processes load it from the user's cache, see ``TM2TFR_CACHE``.
 
     >>> import tm2tfr
     >>> batch = tm2tfr.run_batch("palindromes", ["abba", "ab"])
@@ -47,19 +47,20 @@ def run_batch(
     >>> [batch.vocabulary[token] for token in batch.tokens[:6]]
     ['a', 'b', 'b', 'a', 'BOS', '(first,a,0)']
 
-    Nothing is compared, and so to ask for ``batch.failures`` is an error; ``batch.agrees`` is False.
+    Nothing is compared: ``batch.failures`` raises an error, and ``batch.agrees`` is False.
 
     Args:
         subject: see `Subject.of`; a program is compiled first.
-        inputs: as people write them; the same may occur several times.
-        max_steps: stop each run after this many steps of a machine, or gates of a circuit; by default it has all of them.
-        workers: the number of threads; None: one for each core. The result is the same for any number.
-        progress: called from time to time with the number of runs done and of their rows.
+        inputs: the inputs as people write them; duplicates are allowed.
+        max_steps: stop each run after this many steps of a machine, or gates of a circuit; a circuit's run is complete by
+        default.
+        workers: the number of threads; None: one per core. The result is the same for any number.
+        progress: called from time to time with the numbers of runs and of rows done.
 
     Raises:
         InputError: for an invalid input, with its number.
-        EngineError: for one that the weights do not take; of machines and circuits if Numba is not installed, or the fast
-            engine does not run these weights, such as those with softmax.
+        EngineError: for an input that the weights cannot read; for machines and circuits also if Numba is not installed, or
+            the fast engine cannot run the weights, for example with softmax.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
     from tm2tfr.runs.batches.generated import batch_of
@@ -82,7 +83,7 @@ def check_batch(
     keep_rows: bool = True,
     progress: Progress | None = None,
 ) -> Batch:
-    """Run a decoder on many inputs and compare every cell at every position with the reference, as `tm2tfr.check` does.
+    """Run a decoder on a batch of inputs and compare every cell at every position with the reference, like `tm2tfr.check`.
 
     >>> import tm2tfr
     >>> batch = tm2tfr.check_batch("palindromes", ["abba", "ab", "abba"])
@@ -91,10 +92,10 @@ def check_batch(
     >>> batch.T.tolist(), int(batch.compared.sum())
     ([15, 4, 15], 329)
 
-    The first call may take a minute or two, without a word; see `run_batch`.
+    The first call may take a minute or two; see `run_batch`.
 
-    A run that differs is in ``batch.failures``; ``batch.divergence(run)`` makes it once more, by itself, for its cause.
-    An input on which a RASP program is undefined is refused, as it is by `tm2tfr.check`.
+    Runs that differ are in ``batch.failures``; ``batch.divergence(run)`` repeats one of them to find the cause. An input on
+    which a RASP program is undefined raises an error, as in `tm2tfr.check`.
 
     >>> tm2tfr.check_batch("sort", ["cab", "ba"]).results.outcomes.tolist()
     ['abc', 'ab']
@@ -161,7 +162,7 @@ def check_many(
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> ComparedRuns:
-    """Run a circuit's decoder on many inputs and compare every bit with the evaluator's, up to the first that differs.
+    """Run a circuit's decoder on a batch of inputs and compare every bit with the evaluator, up to the first difference.
 
     >>> import tm2tfr
     >>> found = tm2tfr.check_many("full-adder")
@@ -171,16 +172,16 @@ def check_many(
     Args:
         subject: a circuit, see `Subject.of`.
         count: the number of random inputs; None: all inputs, at most 2^20.
-        seed: that of the random inputs.
+        seed: the seed of the random inputs.
         engine: ``auto`` is fast if Numba is installed and the engine runs the weights, otherwise dense.
         dtype: see `run`.
-        out: write the runs to this .csv or .jsonl file, one a line: the bits of the inputs and of the outputs, the result
+        out: write the runs to this .csv or .jsonl file, one per line: the bits of the inputs and of the outputs, the result
             in words, and whether every bit agrees. It is written whole or not at all.
-        progress: called from time to time with the number of inputs done, and of all.
+        progress: called from time to time with the numbers of inputs done, and of all.
 
     Raises:
-        CompileError: if the subject is not a circuit, or none is stored with weights.
-        InputError: if there are too many inputs, or `count` or `seed` is not a number of them.
+        CompileError: if the subject is not a circuit, or no circuit is stored with weights.
+        InputError: if there are too many inputs, or for an invalid `count` or `seed`.
         EngineError: for an unknown engine or dtype, or one that cannot run these weights.
         OutputError: if the file cannot be written.
     """

@@ -93,24 +93,24 @@ def check(
     >>> report.passed, report.as_dicts()[0]["runs"]
     (True, 20)
 
-    Of a machine these are x, q, b, m, h, a and y, and the reference is the simulator; of a circuit the bits, and of a
-    program or a formula all of its values, by its evaluator or interpreter.
+    The cells of a machine are x, q, b, m, h, a and y, and its reference is the simulator. For a circuit the bits are
+    compared with the evaluator, for a program or a formula all of its values with the interpreter or evaluator.
 
     Args:
-        subject: see `Subject.of`; a machine, a circuit, a program or a formula is compiled first.
-        word: the input, by default the subject's own; or a `Plan`, which says which inputs and how: then everything else
-            but `watch` is a field of it, and a `CheckReport` comes back, with lines for people and plain data.
-        machine: what to compare with, in any form of a subject; by default the machine stored with the weights. On the
-            weights of a universal decoder, the machine that is put in their prompt.
-        left_boundary: deprecated: ``check(compile(machine, left_boundary="chapter"))`` says it all.
-        watch: is shown how far a plan is, and hears what is found as it comes.
+        subject: see `Subject.of`; a source is compiled first.
+        word: the input, by default the subject's own; or a `Plan` with the inputs and the options of their runs: then only
+            `watch` may be given beside it, and the result is a `CheckReport`, with lines for people and plain data.
+        machine: the program to compare with, see `Subject.of`; by default the one stored with the weights. For the weights
+            of a universal decoder, the machine to put in their prompt.
+        left_boundary: deprecated: use ``check(compile(machine, left_boundary="chapter"))``.
+        watch: receives the progress of a plan, and its findings as they arrive.
         keep_rows: keep the rows, and after a difference continue until the decoder halts; otherwise stop there.
         engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out, sampling, progress: see `run`.
-            A sampled run that departs from the reference diverges `by_chance`.
+            A sampled run that draws another token than the reference's diverges `by_chance`.
 
     Raises:
-        UsageError: for a plan that is not about this subject.
-        CompileError: if no machine is stored with a decoder and none is given.
+        UsageError: for a plan that does not apply to this subject.
+        CompileError: if a decoder has no stored program and `machine` is None.
         InputError: if `word` is not over the input alphabet.
         EngineError, OutputError, CheckpointError: see `run`.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.

@@ -36,33 +36,32 @@ def make_dataset(
     seed: int | None = None,
     progress: ShardProgress | None = None,
 ) -> Dataset:
-    """Write runs as training examples: of machines, compared with the simulator at every position, or of circuits.
+    """Write runs of machines or circuits, compared with the reference at every position, as training examples.
 
-    Of a RASP program, a formula or another program they are words with the reference's values as labels.
+    For a RASP program, a formula or an automaton the examples are words with the reference's values as labels.
 
-    The folder can be passed to `datasets.load_dataset` as it is. Its bytes are a function of the spec and of the versions
-    named in its manifest. The first run that differs from the simulator is `Dataset.failure`; its
-    shard is not written.
+    `datasets.load_dataset` reads the folder. Its bytes are a function of the spec and of the versions in its manifest.
+    The first run that differs from the reference is `Dataset.failure`; its shard is not written.
 
     Args:
-        spec: a file, the name of a shipped spec, or a circuit, a program or a formula: its name or its file.
+        spec: a file, the name of a shipped spec, or the name or file of a circuit, a program or a formula.
         folder: a new or empty folder.
         workers: the number of processes, by default one per core; 1 is this process. A script that uses more must be
             importable (``if __name__ == "__main__":``).
         scheduler: the address of a Dask cluster to use instead.
         engine: ``auto`` (fast where Numba is installed, else dense), ``fast``, ``dense`` or ``exact``.
-        resume: resume a folder: make only what is missing or has the wrong digest.
-        max_length: of a program or a formula, the longest word of the split ``train``; ``test`` has longer ones, up to four
-            times as long. Default: random splits.
+        resume: continue a folder: make only missing shards and those with a wrong digest.
+        max_length: for a program or a formula, the longest word of the split ``train``; ``test`` has longer ones, up to
+            four times as long. Default: random splits.
         universal, tape: put every machine in the prompt of this universal decoder, see `tm2tfr.compile`; then no machine is
-            in two splits. Default: as the spec says.
-        seed: with `universal`, shuffle the rules in each prompt, anew for each run. Default: the machine's own order.
-        progress: called regularly with the number of shards done, of all shards, and of trace rows made.
+            in two splits. Default: as in the spec.
+        seed: with `universal`, shuffle the rules in the prompt of each run. Default: the machine's own order.
+        progress: called regularly with the numbers of shards done, of all shards, and of trace rows made.
 
     Raises:
         SpecError, NotFoundError, ReadError: if the spec cannot be read.
         DatasetError: if an extra is missing, the cluster is lost, or the folder was made from another spec; for `universal`
-            beside a spec that has it.
+            beside a spec with this key.
         CompileError: if a machine does not fit the universal decoder, or the spec is not about machines.
         WeightFileError: if `universal` is a weight file that cannot be read.
         OutputError: if the folder cannot be written, or is in use.
@@ -98,22 +97,22 @@ def sweep(
     seed: int | None = None,
     progress: ShardProgress | None = None,
 ) -> Sweep:
-    """Compare the decoder with the simulator, of circuits the evaluator, on every run of a spec.
+    """Compare the decoder with the reference on every run of a spec.
 
     The first run that differs is `Sweep.failure`.
 
     Args:
         spec, workers, scheduler, engine, progress: see `make_dataset`.
-        max_steps: overrides the spec's own limit; of machines.
+        max_steps: for machines: overrides the spec's own limit.
         left_boundary: on one-way tapes, ``repaired`` (the default) or ``chapter``.
         universal, tape: put every machine in the prompt of this universal decoder, see `tm2tfr.compile`.
-        seed: with `universal`, shuffle the rules in each prompt, anew for each run. Default: the machine's own order.
+        seed: with `universal`, shuffle the rules in the prompt of each run. Default: the machine's own order.
 
     Raises:
         SpecError, NotFoundError, ReadError, DatasetError: see `make_dataset`.
         WeightFileError: if `universal` is a weight file that cannot be read.
         CompileError: if `left_boundary` does not apply to a machine, or a machine does not fit the universal decoder; for
-            these and `max_steps`, if the spec is of circuits; if it is of a program or a formula, see `tm2tfr.check`.
+            these and `max_steps` with a spec of circuits; for a spec of programs or formulas, which `tm2tfr.check` checks.
     """
     from tm2tfr.lab.datasets.make import spec_of
     from tm2tfr.lab.datasets.make import sweep as swept
@@ -136,7 +135,7 @@ def sweep(
 
 
 def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: bool = False) -> Members:
-    """Return the machines of a size in tree normal form: one for each kind of run from the blank tape.
+    """Return the machines of a size in tree normal form: one per equivalence class of runs from the blank tape.
 
     >>> import tm2tfr
     >>> machines = tm2tfr.normal_form(2)
@@ -144,12 +143,12 @@ def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: 
     (61, '0RB---_1RZ---')
 
     Args:
-        states, symbols: their numbers, Z not counted; 0 is the blank.
-        steps: a machine that makes this many steps is taken as one that does not halt.
-        complete: list machines as well whose rules are all there and do not halt.
+        states, symbols: the numbers of states, without the halting state Z, and of symbols; 0 is the blank.
+        steps: a machine that makes this many steps is taken not to halt.
+        complete: also list machines with all rules that do not halt.
 
     Raises:
-        DatasetError: if there are too many to be listed.
+        DatasetError: if there are too many machines to list.
     """
     from tm2tfr.lab.datasets.machines.family import NormalForm
 
@@ -189,30 +188,30 @@ def make_labels(
     resume: bool = False,
     progress: ShardProgress | None = None,
 ) -> MadeLabels:
-    """Write what every position of many runs holds, and where every head looks, as Parquet, and what hook points carry.
+    """Write labels for probes as Parquet: the values at every position of a batch of runs, and each head's targets.
 
-    The labels are the reference's, and the decoder's own runs are compared with them. Row p of a run is position p of the
-    model that `export_to` writes for PyTorch, as a GPT-2 or for TransformerLens. The first run that differs is
-    `Labels.failure`; its shard is not written.
+    The labels are the reference's, and the decoder's own runs are compared with them; ``hooks.json`` maps them to hook
+    points. Row p of a run is position p, from 0, of the model that `export_to` writes for PyTorch, as a GPT-2 or for
+    TransformerLens. The first run that differs is `Labels.failure`; its shard is not written.
 
     Args:
         subject: a machine, a circuit, a program or a formula, see `Subject.of`.
         folder: a new or empty folder.
-        inputs: as people write them; a list of none asks for none.
-        all_up_to: all inputs of at most this many tokens; of a circuit all inputs, if they have no more bits.
-        random, lengths, seed: the number of different random inputs, their lengths, by default from 1 (of machines 0) to
-            10, and their seed. Without any inputs: 1,000 of them, or all where there are no more. Inputs that
-            are asked for in several ways are put together, and each is labelled once.
-        max_steps: of a machine, by default 1,000; a run that this cuts off is labelled as far as it goes.
-        positions, dtype: those of the exports that hooks are about, see `export_to`.
-        shard_size: the number of runs in a file.
-        test: the share of inputs in a split of their own, between 0 and 1; None: no splits.
+        inputs: inputs as people write them; an empty list adds none.
+        all_up_to: all inputs of at most this many tokens; for a circuit all inputs, if they have at most this many bits.
+        random, lengths, seed: the number of different random inputs, their lengths, by default from 1 (for machines 0) to
+            10, and their seed. Without any of these options: 1,000 random inputs, or all if there are fewer. Options add
+            up; each input is labelled once.
+        max_steps: the most steps of a machine, by default 1,000; a run that this cuts off is labelled up to there.
+        positions, dtype: those of the exports that ``hooks.json`` describes, see `export_to`.
+        shard_size: the number of runs per file.
+        test: the share of inputs in the split ``test``, between 0 and 1; None: no splits.
         engine: ``auto`` (fast where Numba is installed, else dense), ``fast``, ``dense`` or ``exact``.
         workers, scheduler, resume, progress: see `make_dataset`.
 
     Raises:
         DatasetError: if an extra is missing, the cluster is lost, or the folder was made from other inputs or weights.
-        InputError: for an invalid input, invalid lengths, or no or too many inputs.
+        InputError: for an invalid input, invalid lengths, no inputs, or too many.
         CompileError: if no program is stored with weights, or they cannot be compared with it.
         EngineError: for an engine that cannot run these weights.
         OutputError: if the folder cannot be written, or is in use.

@@ -32,23 +32,24 @@ def disguise(
     all_up_to: int | None = None,
     dimensions: int | Literal["least"] | None = None,
 ) -> Disguised:
-    """Return the same function with nothing legible in its weights, as ``decoder``, and the ``key`` that opens it.
+    """Return hidden weights that compute the same function, as ``decoder``, and the ``key`` with their answers.
 
-    The two are proved equal in exact arithmetic, for every input, before they are returned; in floats they are compared.
+    Before they are returned, they are proved equal to the original in exact arithmetic, for every input, and compared in
+    floats.
 
     Args:
-        subject: see `Subject.of`; a machine, a circuit, a program or a formula is compiled first.
-        grade: 1 permutes and scales; 2 turns the basis of the stream and mixes the components of heads as well; 3 adds
+        subject: see `Subject.of`; a source is compiled first.
+        grade: 1 permutes and scales; 2 also changes the basis of the stream and mixes the components of heads; 3 adds
             decoys, and makes all heads look alike.
         seed: 0 or more; the same weights, grade and seed give the same bytes.
-        rename_tokens: give tokens neutral names and another order, outputs and labels too; the key has their own.
-        all_up_to: compare on all inputs of at most this many tokens too, in float64 and float32; the key has the result.
-        dimensions: compress the stream to this many dimensions first, so that variables share directions; ``"least"``: to
-            as few as are found; None: not. Grades 2 and 3 add their own to them.
+        rename_tokens: give tokens, outputs and labels neutral names and another order; the key has the original names.
+        all_up_to: also compare on all inputs of at most this many tokens, in float64 and float32; the key has the result.
+        dimensions: first compress the stream to this many dimensions, so that variables share directions; ``"least"``: to
+            the fewest that are found; None: no compression. Grades 2 and 3 add dimensions.
 
     Raises:
-        DisguiseError: for another grade or seed; for layer norms in grade 3; for weights with too many digits; for
-            too few dimensions, or too many.
+        DisguiseError: for an invalid grade or seed; for layer norms in grade 3; for weights with too many digits; for
+            too few or too many dimensions.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
     from tm2tfr.lab.hidden.disguise import disguised
@@ -67,7 +68,7 @@ def disguise(
 
 
 def verify_disguise(hidden: Given, key: Key | str | Path) -> Proved:
-    """Return whether hidden weights are a key's original, for every input, in rational arithmetic; see ``refusals``.
+    """Prove in rational arithmetic that hidden weights compute the key's original for every input; see ``refusals``.
 
     Args:
         hidden: the weights, see `Subject.of`.
@@ -82,14 +83,14 @@ def verify_disguise(hidden: Given, key: Key | str | Path) -> Proved:
 
 
 def score_claim(key: Key | str | Path, claim: HiddenClaim | str | Path | bytes) -> ClaimScores:
-    """Return how much of the truth about hidden weights a claim found: one number for each kind of thing.
+    """Return the scores of a claim about hidden weights, one number for each kind of statement.
 
     Args:
         key: a key, or the path to one.
         claim: a claim, the path to one in JSON, or that JSON, from elsewhere.
 
     Raises:
-        DisguiseError: if one of them cannot be read.
+        DisguiseError: if the key or the claim cannot be read.
         SpecError: with every complaint about the claim, at its place.
     """
     from tm2tfr.lab.hidden.claim import answer, decoded_claim, load_claim
@@ -108,16 +109,16 @@ def score_baseline(
     weights: Given | None = None,
     progress: Progress | None = None,
 ) -> ClaimScores | SuiteScores:
-    """Return the scores of a claim that anybody makes in minutes, see `tm2tfr.lab.hidden.baselines`.
+    """Return the scores of a baseline claim, which takes minutes to make, see `tm2tfr.lab.hidden.baselines`.
 
     Args:
         key: a key, or the path to one; or the folder of a suite with its keys.
         baseline: ``embeddings``, ``cancelling``, ``variance``, ``probe`` or ``blind``.
         weights: the hidden weights of a key, see `Subject.of`; None for a suite.
-        progress: called with how many models of a suite are scored, and how many there are.
+        progress: called with the numbers of models of a suite scored, and of all.
 
     Raises:
-        DisguiseError: for another base line; if the key or the suite cannot be read; if weights are missing, not those of
+        DisguiseError: for an unknown baseline; if the key or the suite cannot be read; if weights are missing, not those of
             the key, or given for a suite.
     """
     from tm2tfr.lab.hidden.baselines import BASELINES
@@ -143,7 +144,7 @@ def score_baseline(
 
 
 def claim_template(key: Key | str | Path) -> str:
-    """Return a claim without content, as JSON: the heads that there are, and the words for roles and variables.
+    """Return an empty claim as JSON: the heads of the hidden weights, and the words for roles and variables.
 
     Raises:
         DisguiseError: if the key cannot be read.
@@ -161,17 +162,17 @@ def make_suite(
     progress: Progress | None = None,
     resume: bool = False,
 ) -> Path:
-    """Write forty hidden models of all sources in three grades to a new folder, keys and seed in a folder of their own.
+    """Write forty hidden models of all sources in three grades to a new folder, with keys and seed in a separate folder.
 
     Args:
-        seed: None: a random one, which nobody can guess; or 0 or more: the same seed gives the same bytes.
+        seed: 0 or more: the same seed gives the same bytes; None: a random seed, which nobody can guess.
         workers: the number of processes; None: one per core.
-        progress: called with how many models are made, and how many there are.
-        resume: keep the finished models of a suite that was stopped, if their files have their digests.
+        progress: called with the numbers of models made, and of all.
+        resume: continue an interrupted suite: keep its finished models whose digests match.
 
     Raises:
         OutputError: if the folder cannot be written, or is in use.
-        DatasetError: if it cannot be resumed: it has something else, or a suite of another seed or version.
+        DatasetError: if the folder cannot be resumed: it has other files, or a suite of another seed or version.
         DisguiseError: for an invalid seed.
     """
     from tm2tfr.lab.hidden.suite import make_suite as made

@@ -36,7 +36,7 @@ def intervene(
     dtype: str | None = None,
     max_positions: int = MOST_POSITIONS,
 ) -> Intervention:
-    """Set variables of a run, and return what comes of it: by the causal model of the source, and by the patched weights.
+    """Set variables in a run and return the results of the source's causal model and of the patched weights.
 
     >>> import tm2tfr
     >>> found = tm2tfr.intervene("chapter", "11", {("state", 5): "q1"})
@@ -46,18 +46,17 @@ def intervene(
     Args:
         subject: see `Subject.of`.
         word: the input; None: the program's own.
-        settings: (variable, position), or ``"q@5"``, -> the value that it is set to; or texts, as the command line takes
-            them: ``["q@5=q1"]``. A variable is called what its subspace
-            holds, as the subspace, or as the column of the table or of labels, see `causal_variables`. Labels are text,
-            None is ⊥; numbers that are kept as a share of i+1 are given as they are. A `From` takes the value from another
-            run: an interchange intervention.
+        settings: (variable, position), or ``"q@5"``, -> its new value; or texts as on the command line, ``["q@5=q1"]``.
+            Positions count from 0. `causal_variables` lists the names of variables. A symbol is its text, ⊥ is None; a
+            number that the stream stores divided by i+1 is given undivided. A `From` takes the value from another run: an
+            interchange intervention.
         engine: ``dense`` or ``exact``.
         dtype: of ``dense``, ``float64`` (the default) or ``float32``.
         max_positions: the most positions of each run.
 
     Raises:
-        UsageError: for a variable, a position or a value that there is not.
-        CompileError, InputError: see `tm2tfr.check`; where the source of weights is not known.
+        UsageError: for an unknown variable, position or value.
+        CompileError, InputError: see `tm2tfr.check`; also if weights have no source.
         EngineError: for an engine that cannot be patched, or that cannot run these weights.
     """
     from tm2tfr.lab.interventions.settings import settings_of
@@ -68,7 +67,7 @@ def intervene(
 
 
 def causal_variables(subject: Given, word: str | None = None) -> VariableList:
-    """Return the variables that `intervene` can set, with their names: in weights, in the table, and in labels.
+    """Return the variables that `intervene` can set, with their names in weights, in the table and in labels.
 
     >>> import tm2tfr
     >>> found = {each.variable.name: each.columns for each in tm2tfr.causal_variables("chapter").variables}
@@ -77,7 +76,7 @@ def causal_variables(subject: Given, word: str | None = None) -> VariableList:
 
     Args:
         subject: see `Subject.of`.
-        word: the input; None: the program's own. The names are the same for all.
+        word: the input; None: the program's own. The names do not depend on it.
 
     Raises:
         CompileError, InputError: see `intervene`.
@@ -103,7 +102,7 @@ def intervene_many(
     max_positions: int = MOST_POSITIONS,
     progress: ShardProgress | None = None,
 ) -> Tried:
-    """Carry out random interventions, and write them as data if a folder is given.
+    """Carry out random interventions, compare model and weights, and, with a folder, write them as data.
 
     >>> import tm2tfr
     >>> found = tm2tfr.intervene_many("chapter", 20)
@@ -112,17 +111,17 @@ def intervene_many(
 
     Args:
         subject, engine, dtype, max_positions: see `intervene`.
-        count, seed: how many; the same seed gives the same ones.
+        count, seed: their number, and the seed that determines them.
         words: the inputs; by default a few random ones.
         folder: a new or empty folder, for `datasets.load_dataset`.
         parquet: write Parquet files beside the JSON Lines.
         keep_unknown: also write interventions whose answer is not known at every position, with a mask.
-        positions: those of the exports that ``hooks.json`` is about, see `export_to`.
+        positions: the positions of the exports that ``hooks.json`` describes, see `export_to`.
         resume: continue a folder of the same interventions.
-        progress: called with the shards done, all of them, and the interventions made.
+        progress: called with the numbers of shards done, of all shards, and of interventions made.
 
     Raises:
-        UsageError: for a count or a seed that is not one.
+        UsageError: for an invalid count or seed.
         DatasetError, OutputError: if the folder is not empty, has other interventions, or cannot be written; if PyArrow is
             missing for Parquet.
         CompileError, InputError, EngineError: see `intervene`.

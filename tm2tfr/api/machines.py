@@ -32,11 +32,10 @@ def load(
 ) -> Any:
     """Load a source of any kind: from a path, from standard input (``-``), or a shipped one by its name.
 
-    A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
-    looks like bbchallenge text, ``1RB1LB_1LA1RZ``, is read as such. The format of a file is determined by its extension
-    or, failing that, its contents, unless `format` names it (see the registries in `tm2tfr.sources.turing.formats` and
-    `tm2tfr.sources.circuit.formats`). Anything that the author may not have meant is issued as a `SpecWarning`. Of weights
-    it is the program stored with them.
+    A name without a suffix or a slash means a file in the current folder if there is one, otherwise a shipped source,
+    otherwise bbchallenge text, ``1RB1LB_1LA1RZ``. The format of a file is recognised by its text, formats with its
+    extension first, or named by `format`. A `SpecWarning` reports what the author may not have meant. For weights the
+    stored program is returned.
 
     >>> import tm2tfr
     >>> tm2tfr.load("chapter").tape, tm2tfr.load("full-adder").inputs
@@ -46,10 +45,10 @@ def load(
 
     Args:
         subject: see `Subject.of`.
-        format: that of the text, if it is not to be guessed.
-        cut_registers: cut a circuit at its registers: their outputs become inputs, and what they take in becomes outputs.
-            A `SpecWarning` names them, and their first values.
-        parameters: those of a shipped circuit, such as ``bits=8``.
+        format: the format of the text; None: recognised.
+        cut_registers: cut a circuit at its registers: their outputs become inputs of the circuit, and their inputs become
+            outputs. A `SpecWarning` names them, and their initial values.
+        parameters: the parameters of a shipped circuit, such as ``bits=8``.
 
     Returns:
         A `tm2tfr.sources.turing.spec.Machine`, a `tm2tfr.sources.circuit.netlist.Circuit`, a
@@ -57,12 +56,12 @@ def load(
         `tm2tfr.sources.automaton.automaton.Automaton`.
 
     Raises:
-        NotFoundError: if there is no such file, and no such machine or circuit is shipped.
-        ReadError, WeightFileError: if it cannot be read.
+        NotFoundError: if there is no such file or shipped source.
+        ReadError, WeightFileError: if the file cannot be read.
         ConversionError: for an unknown format, or a subject that is not a text.
         SpecError: with every error of the document.
         CompileError: if no program is stored with weights.
-        UsageError: for parameters of anything but a shipped circuit, or that it does not have.
+        UsageError: for parameters that a shipped circuit does not have, or for another source.
     """
     if parameters:
         from tm2tfr.sources.registry import built
@@ -78,18 +77,18 @@ def load(
 
 
 def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: str | None = None) -> LogicProgram:
-    """Return the formula of temporal logic that a text describes, for all functions that take a subject.
+    """Return the formula of temporal logic in a text, a subject for all functions.
 
     >>> import tm2tfr
     >>> some = tm2tfr.formula("once (Q[a] & prev Q[b])", alphabet="abc")
     >>> tm2tfr.check(some, "cba").result.outcome
     'accept'
 
-    Anything that its author may not have meant is issued as a `SpecWarning`.
+    A `SpecWarning` reports what its author may not have meant.
 
     Args:
         text: a formula, or definitions, the last of which is the formula; see the documentation of the language.
-        alphabet: the tokens of its words, as one text if each is a character. Default: those that it names.
+        alphabet: the tokens of its words, as one text if each is a character. Default: the tokens that it names.
         define: the definition that is compiled. Default: the last one.
 
     Raises:
@@ -111,23 +110,23 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
 
 
 def automaton(given: object, *, alphabet: str | Sequence[str] | None = None, name: str | None = None) -> Automaton:
-    """Return the finite automaton of a regular expression, or of an object of automata-lib, for all functions.
+    """Return the finite automaton of a regular expression or an automata-lib object, a subject for all functions.
 
     >>> import tm2tfr
     >>> some = tm2tfr.automaton("(a|b)*abb")
     >>> some.states, tm2tfr.check(some, "babb").result.outcome
     (('q0', 'q1', 'q2', 'q3'), 'accept')
 
-    Anything that its author may not have meant, such as choices, is issued as a `SpecWarning`.
+    A `SpecWarning` reports what its author may not have meant, such as choices.
 
     Args:
         given: a regular expression as text, see the documentation of automata; or a `DFA` or an `NFA`.
-        alphabet: its tokens, as one text if each is a character. Default: those that it names.
-        name: of the automaton. Default: the expression.
+        alphabet: its tokens, as one text if each is a character. Default: the tokens that it names.
+        name: the name of the automaton. Default: the expression.
 
     Raises:
         SpecError: with every error of the text, or for an object of another class.
-        CompileError: if it reads a token that is not in the alphabet.
+        CompileError: if it names a token that is not in the alphabet.
     """
     from tm2tfr.base.text.words import alphabet_of
     from tm2tfr.contract.options import AutomatonOptions
@@ -168,15 +167,15 @@ def explain(subject: Given) -> Explained:
 
 
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
-    """Return the state graph of a machine, the graph of a circuit or a program, or the syntax of a formula.
+    """Return the state graph of a machine, the graph of a circuit or program, or the syntax graph of a formula.
 
-    Of a machine it has a node for each state, in its order, and an edge for each rule. A node has the attributes
+    The graph of a machine has a node for each state, in its order, and an edge for each rule. A node has the attributes
     ``start``, ``accept``, ``reject`` and ``halting`` (bool). The edge of δ(q, a) = (r, b, m) goes from q to r, its key is
     ``a``, and it has the attributes ``rule``, ``read`` (a), ``write`` (b) and ``move`` (m: -1, 0 or +1).
 
-    Of a circuit it has a node for each net, inputs first, and an edge from each operand to the net of its gate. A node has
-    the attributes ``kind`` (``INPUT`` or the kind of its gate), ``table`` (empty for an input) and ``outputs`` (the names
-    of the outputs that it drives). The key of an edge is the operand's place in the gate, from 0.
+    The graph of a circuit has a node for each net, inputs first, and an edge from each operand to the net of its gate. A
+    node has the attributes ``kind`` (``INPUT`` or the kind of its gate), ``table`` (empty for an input) and ``outputs``
+    (the names of the outputs that it drives). The key of an edge is the operand's index in the gate, from 0.
 
     Args:
         subject: see `Subject.of`.
@@ -206,18 +205,18 @@ def convert(subject: Given, format: str, *, verdict: HaltVerdict | None = None) 
 
     Args:
         subject: see `Subject.of`.
-        format: of a machine one of `tm2tfr.sources.turing.conversion.TARGETS`, of a circuit one of
-            `tm2tfr.sources.circuit.conversion.CIRCUIT_TARGETS`, of an automaton one of
-            `tm2tfr.sources.automaton.conversion.TARGETS`, its programs in B-RASP and RASP among them.
-        verdict: of a machine that halts without verdicts: take every halt to ``accept`` or to ``reject``, for formats in
-            which every run does one of the two; see `tm2tfr.sources.turing.conversion.with_verdict`.
+        format: for a machine one of `tm2tfr.sources.turing.conversion.TARGETS`, for a circuit one of
+            `tm2tfr.sources.circuit.conversion.CIRCUIT_TARGETS`, for an automaton one of
+            `tm2tfr.sources.automaton.conversion.TARGETS`, which include its programs in B-RASP and RASP.
+        verdict: for a machine that halts without verdicts, and formats in which every run accepts or rejects: the verdict
+            of every halt, ``accept`` or ``reject``; see `tm2tfr.sources.turing.conversion.with_verdict`.
 
     Returns:
-        Its text; in the binary format ``aig``, bytes.
+        The text; bytes for the binary format ``aig``.
 
     Raises:
-        ConversionError: if there is no such format, or it cannot express the program; the message gives the reason.
-        CompileError: if no program is stored with weights, or there is a verdict for anything but a machine.
+        ConversionError: for an unknown format, or one that cannot express the program; the message gives the reason.
+        CompileError: if no program is stored with weights, or for a verdict with a source that is not a machine.
     """
     found = Subject.of(subject)
     program = found.right
@@ -237,7 +236,7 @@ def prompt_of(
     tape: str | None = None,
     seed: int | None = None,
 ) -> Prompt:
-    """Return the prompt that has a universal decoder run a machine, as tokens with their canonical names.
+    """Return the prompt with which a universal decoder runs a machine, as tokens with canonical names.
 
     >>> import tm2tfr
     >>> found = tm2tfr.prompt_of("busy-beaver-2")
@@ -247,12 +246,12 @@ def prompt_of(
     {'A': 'q0', 'B': 'q1', 'Z': 'halt'}
 
     Args:
-        subject: a machine in any form, see `Subject.of`; or one that is in the prompt of a universal decoder already.
+        subject: a machine, see `Subject.of`, or a universal decoder with a machine in its prompt.
         word: the input; by default the machine's own.
         universal, tape, seed: see `tm2tfr.compile`. Default: the smallest decoder that the machine fits into.
 
     Raises:
-        CompileError: if it is not a machine, or does not fit; the message says which sizes would do.
+        CompileError: if it is not a machine, or does not fit; the message has the sizes that it needs.
         InputError: if `word` is not over its input alphabet.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject or the weights cannot be loaded.
     """
@@ -277,7 +276,7 @@ def read_prompt(
     *,
     tape: str | None = None,
 ) -> Universal:
-    """Return the machine that a prompt describes, in the prompt of a universal decoder: a subject for all functions.
+    """Return the machine that a prompt describes as a `Universal`, a subject for all functions.
 
     >>> import tm2tfr
     >>> flips = tm2tfr.read_prompt("one-way q0,1 →(q0,2,+1) q0,2 →(q0,1,+1) 1 2 1 BOS", (2, 3))
@@ -285,14 +284,14 @@ def read_prompt(
     '212'
 
     Args:
-        text: tokens with their canonical names, see `tm2tfr.sources.turing.universal.prompt.read`; or what `prompt_of`
-            returns, its tokens, or their ids.
-        universal: the decoder that the prompt is for, and its tape, see `tm2tfr.compile`. Default: that of what `prompt_of`
-            returned; everything else needs one. Weights are not kept: give them
-            again, ``tm2tfr.compile(read_prompt(text, weights), universal=weights)``.
+        text: tokens with canonical names, see `tm2tfr.sources.turing.universal.prompt.read`; or a `Prompt` from
+            `prompt_of`, its tokens, or their ids.
+        universal: the decoder that the prompt is for; see `tm2tfr.compile`, for `tape` too. Only a `Prompt` does without.
+            The result does not contain the weights: pass them again,
+            ``tm2tfr.compile(read_prompt(text, weights), universal=weights)``.
 
     Raises:
-        InputError: if it is neither text nor tokens.
+        InputError: if `text` is neither text nor tokens.
         SpecError: with every error of the text and its place.
         CompileError, WeightFileError: if `universal` is missing, or not a decoder.
     """

@@ -149,22 +149,22 @@ def frames(
     max_steps: int | None = MAX_STEPS,
     counting: Progress | None = None,
 ) -> tuple[Path, ...]:
-    """Run a decoder and write a slide of each step into a folder; return the paths of the pictures.
+    """Run a decoder, write a slide of each step into a folder, and return the paths of the pictures.
 
-    A slide has the tape with the head and its state (of a circuit, the gate), what is answered, the tokens with arcs to
-    where the heads look, and what each layer adds. Of a labeller there is one for each position.
+    A slide shows the tape with the head and its state (for a circuit, the gate), the answer, the tokens with arcs to the
+    positions that the heads attend to, and what each layer adds. A sequence model has one slide per position.
 
     Args:
         subject, word, machine, max_steps: see `tm2tfr.check`.
-        folder: where they go, with ``frames.json``, which lists them with what each shows; it is written whole or not at
-            all. An earlier one of this kind is replaced.
+        folder: the folder for the slides and ``frames.json``, which lists and describes them. It is written whole or not
+            at all, and replaces an earlier folder of slides.
         format: ``svg``, ``png`` (extra ``plot``) or ``both``.
-        counting: called with the number of pictures that are done, and of all.
+        counting: called with the number of pictures done, and of all.
 
     Raises:
         CompileError, InputError: see `tm2tfr.check`; also for soft weights.
-        EngineError: if there are more than 500 of them, or 300 for an animation.
-        OutputError: if the folder cannot be written, or contains anything else; if Pillow is missing.
+        EngineError: for more than 500 slides, or 300 in an animation.
+        OutputError: if the folder cannot be written, or contains other files; if Pillow is missing.
     """
     from tm2tfr.web.slides.slide import MOST_CELLS
     from tm2tfr.web.slides.write import most_steps, write_frames
@@ -188,12 +188,12 @@ def animate(
 
     Args:
         subject, word, machine, max_steps, counting: see `frames`.
-        path: a .gif file, or a .apng or .png file, which is an animated PNG.
-        seconds: how long each slide is shown; the last one three times as long.
+        path: a .gif file, or an animated PNG, .apng or .png.
+        seconds: the time for each slide; the last slide is shown three times as long.
 
     Raises:
         CompileError, InputError, EngineError: see `frames`.
-        OutputError: for another extension, a time that cannot be, if Pillow is missing, or if the file cannot be written.
+        OutputError: for another extension or an invalid time, or if Pillow is missing or the file cannot be written.
     """
     from tm2tfr.web.slides.slide import MOST_CELLS
     from tm2tfr.web.slides.write import MOST_ANIMATED, check_animation, most_steps, write_animation
@@ -235,9 +235,9 @@ def explore(
     standalone: bool = False,
     progress: Progress | None = None,
 ) -> Explorer:
-    """Run a decoder with the dense engine, watch it, and return the run as one HTML page, which a notebook displays.
+    """Run a decoder with the dense engine and return the run as one HTML page, which a notebook displays.
 
-    A labeller, such as a RASP program, answers at all positions at once: its page plays the layers.
+    A sequence model, such as a RASP program, answers at all positions at once: its page plays the layers.
 
     >>> import tm2tfr
     >>> page = tm2tfr.explore("chapter", "11")
@@ -247,17 +247,17 @@ def explore(
     Args:
         subject, word, machine, left_boundary: see `check`; without a machine the run is not checked.
         dtype: ``float64`` (the default) or ``float32``.
-        max_steps: stop after this many steps of the machine, at most 50,000; by default a circuit's run is whole.
+        max_steps: stop after this many steps of the machine, at most 50,000; by default a circuit's run is complete.
         compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``. Without `word`,
-            the page opens at the first input on which the two differ; `Explorer.searched` is None, or the number of inputs
-            that were searched for one in vain.
-        standalone: make the page of a universal decoder that runs any machine which is written in it; the machine in the
-            prompt is the one that it opens with, and nothing is run now.
+            the page opens at the first input on which the two differ; if none was found, `Explorer.searched` is the number
+            of inputs tried, otherwise None.
+        standalone: make a page of a universal decoder in which a reader writes and runs any machine of its class. It
+            opens with the machine in the prompt; nothing runs now.
 
     Raises:
         CompileError, InputError: see `check`; also for soft weights that generate, for `compare` with weights, and for
             `standalone` without a universal decoder.
-        EngineError: if `max_steps` or a run without it is more than a page can contain.
+        EngineError: if `max_steps`, or a run without it, is too long for a page.
     """
     from tm2tfr.web.explorer.document import explorer
     from tm2tfr.web.explorer.weights_data import MOST_IN_A_PAGE

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
-    """Return the decoder that simulates a machine, or evaluates a circuit or a program; weights are returned as they are.
+    """Compile a source and return its decoder; weights are returned unchanged.
 
     >>> import tm2tfr
     >>> tm2tfr.compile("full-adder", variant="paper-hard").positions
@@ -50,14 +50,15 @@ def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
 
     Args:
         subject: see `Subject.of`.
-        options: those of the construction that compiles it: of a machine `TuringOptions`, of a circuit `CircuitOptions`, of
-            a RASP program `RaspOptions`, of a formula `LogicOptions`, all in `tm2tfr.contract.options`; None is the
-            default. Of a shipped circuit also its parameters, such as ``bits=8``, as for `load`.
+        options: the options of the construction: `TuringOptions` for a machine, `CircuitOptions` for a circuit,
+            `RaspOptions` for a RASP program, `LogicOptions` for a formula, `AutomatonOptions` for an automaton, all in
+            `tm2tfr.contract.options`; None means the default. A shipped circuit also takes its parameters, such as
+            ``bits=8``, see `load`.
 
     Raises:
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
         CompileError: if an option does not apply to the program, or the weights are already compiled.
-        UsageError: for parameters of anything but a shipped circuit, or that it does not have.
+        UsageError: for parameters that a shipped circuit does not have, or for another source.
     """
     return Subject.of(subject, options=options).decoder
 
@@ -91,23 +92,23 @@ def run(
     sampling: Sampling | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Run a decoder on the prompt `word`, from its weights alone, and return the rows of the chapter's table.
+    """Run a decoder on the input `word`, from its weights alone, and return a `Trace` with the rows of its table.
 
     Args:
         subject: see `Subject.of`; a machine is compiled first.
-        word: the input; by default the machine's own, and without a machine the empty word.
+        word: the input; by default the program's own, or the empty word without a program.
         engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object. ``auto`` is dense, or fast for a run of
-            more than 1,024 positions (prompt, BOS, one for each step); only dense runs soft attention.
+            more than 1,024 positions (prompt, BOS, and one per step); only dense runs soft attention.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``.
         max_steps: stop after this many steps of the machine; None: run until the verdict.
-        keep_rows: keep the rows in the trace; the fast engine keeps none of a run that is recorded in files.
+        keep_rows: keep the rows in the trace; the fast engine keeps none if the run is recorded in files.
         checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine), by
             default every 60.
         resume: resume the run from this checkpoint.
         out: write the rows to this .jsonl, .csv or .parquet file as they come.
-        sampling: give the probability of each token as well, by softmax of the logits (Eq. 8.3), and draw tokens from it if
-            a seed is given, see `Sampling`.
-        progress: called from time to time with the number of positions done and of the machine's steps.
+        sampling: also return the probability of each token, by softmax of the logits (Eq. 8.3), and, with a seed, draw
+            tokens by it, see `Sampling`.
+        progress: called from time to time with the numbers of positions and of machine steps done.
 
     Raises:
         EngineError: for an unknown engine or dtype, or a word with symbols that are not in the vocabulary.
@@ -137,7 +138,7 @@ def activations(
 ) -> dict[str, Activation]:
     """Return the chapter's activation vectors A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at a position of a run.
 
-    Of a universal decoder there is ``rule`` as well: the rule that ends at this position, and the one that is found.
+    A universal decoder also has ``rule``: the rule that ends at this position, and the rule that is found.
 
     >>> import tm2tfr
     >>> tm2tfr.activations("chapter", "11", 2)["A(1)"]["e_x"]
@@ -145,7 +146,7 @@ def activations(
 
     Args:
         subject, word: see `run`.
-        position: counted from 0, the first of the prompt.
+        position: counted from 0, the first token of the prompt.
         engine, dtype: see `run`; ``auto`` is dense.
 
     Raises:
@@ -164,7 +165,7 @@ def activations(
 
 
 def certify(subject: Given, *, machine: Given | None = None, left_boundary: str | None = None) -> Any:
-    """Prove that weights do what their program says for every input, and how far each engine's rounding allows it.
+    """Prove that weights compute their program for every input, and up to which length each engine's rounding allows it.
 
     >>> import tm2tfr
     >>> proof = tm2tfr.certify("chapter")
@@ -177,12 +178,12 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
         subject, machine, left_boundary: see `check`.
 
     Returns:
-        A `tm2tfr.certificates.kit.Proof`: of a machine a `tm2tfr.sources.turing.proof.prove.MachineProof`, of a circuit a
-        `tm2tfr.sources.circuit.proof.certificate.CircuitProof`, of a formula a
+        A `tm2tfr.certificates.kit.Proof`: for a machine a `tm2tfr.sources.turing.proof.prove.MachineProof`, for a circuit a
+        `tm2tfr.sources.circuit.proof.certificate.CircuitProof`, for a formula a
         `tm2tfr.sources.logic.proof.certificate.LogicProof`.
 
     Raises:
-        CompileError: if no program is stored with a decoder and none is given.
+        CompileError: if a decoder has no stored program and `machine` is None.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
     from tm2tfr.sources.registry import of_program
@@ -197,17 +198,17 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
 
 
 def machine_of(subject: Given) -> Machine:
-    """Return the machine of a subject: of a decoder, the one that it was compiled from, as stored in its provenance.
+    """Return the machine of a subject; for a decoder the machine that it was compiled from, stored with it.
 
     Raises:
         CompileError: if no machine is stored.
-        SpecError: if what is stored is not a machine.
+        SpecError: if the stored text is not a machine.
     """
     return Subject.of(subject).turing("machine_of")
 
 
 def default_input(subject: Given) -> str:
-    """Return the input of a subject when none is given: the machine's own, its first example's, or the empty word."""
+    """Return the default input of a subject: the machine's own, its first example's, or the empty word."""
     return Subject.of(subject).word(None)
 
 
@@ -232,8 +233,8 @@ def load_weights(path: str | Path) -> Decoder:
     """Return the decoder of a weight file.
 
     Raises:
-        WeightFileError: if the file cannot be read, or is truncated, damaged, from another program or version, or not a
-            decoder.
+        WeightFileError: if the file cannot be read, is truncated or damaged, is not a decoder, or is from another program
+            or version.
     """
     from tm2tfr.sources.turing.compiler.version_1 import load
 
@@ -243,10 +244,10 @@ def load_weights(path: str | Path) -> Decoder:
 
 
 def listing(subject: Given, layer: str | None = None) -> str:
-    """Return every weight, or those of one layer (by number from 1, or by name), as named text.
+    """Return all weights, or those of one layer (by number from 1, or by name), as text with names.
 
     A line such as ``query[0] = 2·h/(i+1)`` is one row of a matrix; ``→`` shows where a value or a hidden unit is
-    added. Everything that is not 0 is listed, so equal listings are equal weights.
+    added. All non-zero entries are listed, so equal listings mean equal weights.
 
     Args:
         subject: see `Subject.of`; a machine is compiled first.
@@ -270,10 +271,10 @@ def with_weight(subject: Given, path: str, row: int | str, column: int | str, va
 
     Args:
         subject: see `Subject.of`; a machine is compiled first.
-        path: that of the matrix, such as ``layers.4.heads.0.query``; layers count from 1, heads of a layer from 0.
+        path: the path of the matrix, such as ``layers.4.heads.0.query``; layers count from 1, heads of a layer from 0.
         row, column: by number from 0, or by name as `listing` prints it: a direction of the stream, a token, a position
-            feature or an answer. Components of heads and hidden units have numbers only.
-        value: any finite number; 0 removes the weight.
+            feature or an answer. Components of heads and hidden units only have numbers.
+        value: the new value, any finite number; 0 removes the weight.
 
     Raises:
         ShapeError: for an unknown path or name, a number out of range, or a value that is not a finite number.
@@ -284,7 +285,7 @@ def with_weight(subject: Given, path: str, row: int | str, column: int | str, va
 
 
 def summary(subject: Given) -> str:
-    """Return what a decoder consists of: its layers with their equations, and the counts.
+    """Return a summary of a decoder as text: its layers with their equations, and the counts of weights.
 
     Args:
         subject: see `Subject.of`; a machine is compiled first.

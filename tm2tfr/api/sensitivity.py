@@ -31,29 +31,28 @@ def measure_sensitivity(
     dtype: str | None = None,
     seed: int = 0,
 ) -> Sensitivity:
-    """Measure how far one changed symbol moves the logits, beside what the matrices allow (Hahn 2020, lemma 5).
+    """Measure how far one changed symbol moves the logits, beside the bound from the matrices (Hahn 2020, lemma 5).
 
     >>> import tm2tfr
     >>> found = tm2tfr.measure_sensitivity("odd-ones", length=8)
     >>> [(row.n, row.words, row.largest) for row in found.rows], found.holds
     ([(4, 16, 1.0), (8, 256, 1.0)], True)
 
-    Logits are those of the first output, which is the answer of a program, at the last symbol of a word; of weights that
-    generate they are the next token's, at the last position of the prompt. Each change is of one other symbol.
+    The logits are those of a program's first output, its answer, at the last symbol of a word; for weights that generate,
+    those of the next token, at the last position of the prompt. Each change replaces one other symbol.
 
     Args:
         subject: see `Subject.of`; weights without a program are fed words over their vocabulary.
         word: measure each symbol of this word; None: words of growing length.
-        length: of the longest words, which 4, 8, … symbols come before; by default 64, or as many as the weights have
-            positions for.
-        soft: attention and temperature, see `Soft`; a temperature that covers a length covers the longest words.
+        length: the length of the longest words, after lengths 4, 8, …; by default 64, or the positions of the weights.
+            soft: attention and temperature, see `Soft`; a temperature for a length is computed for the longest words.
         dtype: ``float64`` (the default) or ``float32``; the engine is dense.
-        seed: that of random words, which are run where there are more than 1,024 of a length.
+        seed: the seed of random words, which replace all words if there are more than 1,024 of a length.
 
     Raises:
-        UsageError: for a `length` beside a word, or one that is not measured.
+        UsageError: for a `length` beside a word, or an invalid length.
         InputError: for a word with fewer than two symbols, or inputs that are not fed symbol by symbol.
-        CompileError: see `soften`; for weights that run layers again.
+        CompileError: see `soften`; for weights with loops.
         EngineError: if the dense engine cannot run the weights.
     """
     from tm2tfr.api.softness import for_words
@@ -92,9 +91,9 @@ PARITY = "parity = odd(count(Q[1])) <-> (odd(count_right(Q[1])) <-> Q[1])"
 
 
 def parity_encoder(*, normed: bool = False) -> Decoder:
-    """Return the soft-attention transformer for PARITY of Chiang and Cholak (2022), see `tm2tfr.transformer.parity`.
+    """Return Chiang and Cholak's soft-attention transformer for PARITY (2022), see `tm2tfr.transformer.parity`.
 
-    Its logits have the right sign at every length, and get closer to each other as words get longer. With a layer norm they
+    Its logits have the right sign at every length, but their difference shrinks as words get longer. With a layer norm they
     are exact, and `check` compares them with the evaluator of a formula for the parity of a whole word:
 
     >>> import tm2tfr
@@ -105,7 +104,7 @@ def parity_encoder(*, normed: bool = False) -> Decoder:
     True
 
     Args:
-        normed: with a layer norm whose ε is 0, which is not Lipschitz-continuous.
+        normed: add a layer norm with ε = 0, which is not Lipschitz-continuous.
     """
     from tm2tfr.api.machines import formula
     from tm2tfr.base.choices import LOGIC

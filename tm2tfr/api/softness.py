@@ -34,7 +34,7 @@ def soften(
     gap: float | None = None,
     left_boundary: str | None = None,
 ) -> Decoder:
-    """Return the same weights with softmax attention, the queries divided by a temperature.
+    """Return the weights with softmax attention in place of average-hard attention, the queries divided by a temperature.
 
     >>> import tm2tfr
     >>> decoder = tm2tfr.soften("chapter", length=100)
@@ -50,16 +50,16 @@ def soften(
             ``theorem-26``: the largest power of two for which Theorem 26 guarantees every token of every run of at most
             `length` positions, see `tm2tfr.transformer.soft`; ``auto``: ``local`` where every head that is not uniform
             has such a bound, as those of formulas have, otherwise ``theorem-26``.
-        length: the number of positions (prompt, BOS, steps + 1) that the words cover, by default all that the weights
-            have, or 1,024.
-        gap: of leftmost and rightmost heads, the smallest difference of a best score to a lower one. By default it is
-            derived from the weights, see `tm2tfr.transformer.unique`; only then is what heads carry rounded, and there are
-            local bounds.
+        length: the number of positions (prompt, BOS, steps + 1) for which the temperature is right; by default all
+            positions of the weights, or 1,024.
+        gap: the smallest difference between a best score and a lower one, in leftmost and rightmost heads. By default it
+            is derived from the weights, see `tm2tfr.transformer.unique`; only then are the values that heads carry
+            rounded, and local bounds exist.
         left_boundary: deprecated, see `check`.
 
     Raises:
-        CompileError: if the temperature is not a positive number, or the weights are already soft, or have none of that
-            kind; for a `length` beside a temperature that is given; if a gap cannot be derived, or has no use.
+        CompileError: if the temperature is not a positive number, if the weights are already soft or have no temperature
+            of that kind, for a `length` beside a temperature in numbers, or if a gap cannot be derived or is unused.
     """
     return softened(subject, temperature=temperature, length=length, gap=gap, left_boundary=left_boundary).decoder
 
@@ -122,7 +122,7 @@ def measure_softness(
     max_steps: int | None = SOFT_STEPS,
     left_boundary: str | None = None,
 ) -> SoftRun:
-    """Measure a run under softmax: errors next to the lemmas' bounds, and the largest temperature that is right.
+    """Measure a run under softmax: errors beside the lemmas' bounds, and the largest temperature with right answers.
 
     >>> import tm2tfr
     >>> found = tm2tfr.measure_softness("chapter", "11", temperature=0.01)
@@ -131,8 +131,8 @@ def measure_softness(
 
     Args:
         subject, word, machine, left_boundary: see `check`; weights must have average-hard attention.
-        temperature: where errors are measured; ``auto`` or ``theorem-26``: the one that Theorem 26 guarantees; by default
-            a quarter of the largest that is right.
+        temperature: the temperature at which errors are measured; ``auto`` or ``theorem-26``: the one that Theorem 26
+            guarantees; by default a quarter of the largest with right answers.
         dtype: ``float64`` (the default) or ``float32``; the engine is dense.
 
     Raises:
@@ -335,7 +335,7 @@ def figure_1(
     cases: Iterable[MeasuredOn] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Figure:
-    """Measure Figure 1 of Yang et al.: how the temperature and the position embedding of each logic grow with the length.
+    """Measure Figure 1 of Yang et al. (2025): how temperature and position embedding of each logic grow with the length.
 
     >>> import tm2tfr
     >>> from tm2tfr.lab.softness.figure_1 import CASES
@@ -345,9 +345,9 @@ def figure_1(
     ('Theorem 12a', 1, 2, 0.0)
 
     Args:
-        lengths: of the words; by default 8, 16, 32 and 64.
+        lengths: the lengths of the words; by default 8, 16, 32 and 64.
         cases: the rows, by default all of `tm2tfr.lab.softness.figure_1.CASES`.
-        progress: called before each row with what it is about.
+        progress: called before each row with its title.
 
     Raises:
         CompileError: for lengths that are not positive numbers.

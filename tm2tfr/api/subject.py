@@ -53,14 +53,14 @@ class Subject:
     (7, ('two-way', 'A,0', '→(B,1,+1)'))
 
     Args:
-        name: how it was given: the argument, or the name of the object.
-        source: the machine, the circuit, the program or the formula, if it was given as one; a machine in the prompt of a
-            universal decoder as a `Universal`.
-        weights: the decoder, if it was given as one.
-        options: the options of the construction that are given, by name; see `tm2tfr.compile`.
-        warnings: what the author of a text may not have meant.
+        name: the argument, or the name of the object.
+        source: the machine, circuit, program, formula or automaton; for a machine in the prompt of a universal decoder a
+            `Universal`; None for weights.
+        weights: the decoder; None for a source.
+        options: the options of the construction, by name; see `tm2tfr.compile`.
+        warnings: warnings about the text.
         text: whether it was read from a text.
-        examples: those of a circuit's, program's or formula's text.
+        examples: the examples in the text of a circuit, program or formula.
     """
 
     name: str
@@ -100,20 +100,20 @@ class Subject:
 
     @classmethod
     def of(cls, given: Given, *, options: Mapping[str, object] | None = None, **more: Unpack[CompileOptions]) -> Subject:
-        """Return the subject that is given in any of its forms; warnings about a text are issued as `SpecWarning`.
+        """Return the subject for an object, a name, a path or a text; warnings about a text are issued as `SpecWarning`.
 
         Args:
-            given: a subject, a `Decoder`, a `Machine`, a `Universal`, a `Circuit`, a `Program`, a `LogicProgram`; the name
-                of a shipped one; a path to one in any format that is read, or to a weight file (.safetensors);
-                bbchallenge text; ``-`` for text on standard input.
-            options, more: options of the construction, for what is still to be compiled, as a dictionary or as keywords; of
-                a shipped circuit also its parameters. See `tm2tfr.compile`.
+            given: a `Subject`, `Decoder`, `Machine`, `Universal`, `Circuit`, `Program`, `LogicProgram` or `Automaton`; the
+                name of a shipped source; the path to a source in any format that is read, or to a weight file
+                (.safetensors); bbchallenge text; ``regex:…``; ``-`` for text on standard input.
+            options, more: options of the construction, as a dictionary or as keywords; for a shipped circuit also its
+                parameters. See `tm2tfr.compile`.
 
         Raises:
-            NotFoundError, ReadError, ConversionError, SpecError: if it is a text that cannot be loaded.
-            WeightFileError: if it is a weight file that cannot be loaded.
-            CompileError: for an option of another construction, or beside weights, which are already compiled.
-            UsageError: for an option that no construction has.
+            NotFoundError, ReadError, ConversionError, SpecError: if a text cannot be loaded.
+            WeightFileError: if a weight file cannot be loaded.
+            CompileError: for an option of another construction, or any option with weights, which are already compiled.
+            UsageError: for an unknown option.
         """
         found = cls.read(*_built(given, {**(options or {}), **more}))
         issue(found.warnings)
@@ -128,11 +128,11 @@ class Subject:
         format: str | None = None,
         cut_registers: bool = False,
     ) -> Subject:
-        """Return the subject like `of`, but with its warnings instead of issuing them.
+        """Return the subject like `of`, with its warnings in it instead of issued.
 
         Args:
             given, options: see `of`; without parameters of circuits.
-            format: that of a text; None: it is recognised.
+            format: the format of a text; None: recognised from the text.
             cut_registers: cut a circuit at its registers.
         """
         asked = {name: value for name, value in (options or {}).items() if value is not None}
@@ -181,12 +181,12 @@ class Subject:
 
     @property
     def compiled(self) -> bool:
-        """Whether it was given as weights."""
+        """Whether it is weights, not a source."""
         return self.source is None
 
     @cached_property
     def construction(self) -> Source[Any] | None:
-        """What compiles its program, or compiled its weights; None if that is not known."""
+        """The construction that compiles its program, or compiled its weights; None if unknown."""
         from tm2tfr.sources.registry import named, of_program
         from tm2tfr.transformer import provenance
 
@@ -199,7 +199,7 @@ class Subject:
         """The construction of its program.
 
         Raises:
-            CompileError: if it is not known, as of weights that do not say it.
+            CompileError: if it is unknown, because weights do not state it.
         """
         if self.construction is None:
             raise CompileError(f"{self.name}: nothing is known of the kind of {type(self.right).__name__}")
@@ -207,31 +207,31 @@ class Subject:
 
     @property
     def labeller(self) -> bool:
-        """Whether its program gives each token of a word outputs, as RASP programs and formulas do."""
+        """Whether its program has outputs at each token of a word, as RASP programs and formulas do."""
         return self.construction is not None and self.construction.labels is not None
 
     @property
     def prompted(self) -> bool:
-        """Whether its decoder reads the machine that it runs in its prompt."""
+        """Whether its decoder is universal: it runs the machine in its prompt."""
         return self.construction is not None and self.construction.prompted and self.program is not None
 
     @property
     def nets(self) -> Sequence[tuple[str, int]]:
-        """The name of each position, and the number of operands of its gate; nothing where positions have no names."""
+        """The name of each position and the number of operands of its gate; empty if positions have no names."""
         if self.program is None or self.construction is None or self.construction.nets is None:
             return ()
         return self.construction.nets(self.program)
 
     @property
     def noun(self) -> str:
-        """What its program is called, such as ``machine``; what weights that say nothing of theirs are taken for."""
+        """The noun for its program, such as ``machine``, which is also that of weights without a program."""
         if self.construction is None:
             return "machine"
         return self.construction.noun if self.program is None else self.construction.noun_of(self.program)
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The decoder: as it was given, or compiled from the program.
+        """The decoder: the weights, or compiled from the source.
 
         Raises:
             CompileError: if an option of the construction does not apply to the program.
@@ -243,7 +243,7 @@ class Subject:
 
     @cached_property
     def program(self) -> Any:
-        """The machine or the circuit: as it was given, or stored with the weights; None if none is.
+        """The source, or the one stored with the weights; None if no source is stored.
 
         Raises:
             SpecError: if what is stored is not a program of the construction.
@@ -274,21 +274,21 @@ class Subject:
 
     @property
     def lacks_machine(self) -> bool:
-        """Whether it is a universal decoder without a machine in its prompt, which nothing can be run on."""
+        """Whether it is a universal decoder without a machine in its prompt, which cannot run."""
         return self.prompted and self.machine is None
 
     @property
     def answers_at_once(self) -> bool:
-        """Whether its weights answer all positions of a word at once, and take no steps."""
+        """Whether its weights answer all positions of a word in one pass, without steps."""
         return self.labeller or (self.weights is not None and self.weights.labeller)
 
     @property
     def right(self) -> Any:
-        """The program whose reference a run is compared with.
+        """The program that runs are compared with.
 
         Raises:
-            CompileError: if none is stored with the weights.
-            SpecError: if what is stored is not a program of the construction.
+            CompileError: if no program is stored with the weights.
+            SpecError: if the stored text is not a program of the construction.
         """
         from tm2tfr.transformer.provenance import is_hidden
 
@@ -301,10 +301,10 @@ class Subject:
         return self.program
 
     def turing(self, what: str) -> Machine:
-        """Return the program, which has to be a Turing machine, since `what` is about nothing else.
+        """Return the program, which must be a Turing machine; `what`, for the error, names the operation that needs one.
 
         Raises:
-            CompileError: if it is something else, or none is stored with the weights.
+            CompileError: if the program is not a machine, or the weights have none.
         """
         right, machine = self.right, self.machine
         if self.lacks_machine:
@@ -315,12 +315,12 @@ class Subject:
         return machine
 
     def prompt(self, word: str | None) -> Sequence[str]:
-        """Return the tokens that the decoder is fed on an input, see `word`.
+        """Return the tokens of the prompt for an input, see `word`.
 
-        Of weights without a program these are the characters of a text, or the tokens of a JSON list.
+        For weights without a program these are the characters of a text, or the tokens of a JSON list.
 
         Raises:
-            InputError: see `word`; for weights without a program whose tokens have several characters, and a text.
+            InputError: see `word`; for a text, if the weights have no program and tokens of several characters.
         """
         from tm2tfr.base.text.words import tokens_in
 
@@ -330,7 +330,7 @@ class Subject:
         return given if construction is None else construction.prompt(program, given, self.decoder)
 
     def word(self, word: str | None) -> str:
-        """Return the input `word`, or without one the program's own; without a program the empty word.
+        """Return the input `word`; by default the program's own, or the empty word without a program.
 
         Raises:
             InputError: if it is not text, or not an input of the program.

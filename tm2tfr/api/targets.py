@@ -29,22 +29,22 @@ def export_to(
     verify: bool = True,
     stock: bool = False,
 ) -> Exported:
-    """Write a decoder as a directory for another program, and return a description of it, readable as ``str``.
+    """Write a decoder as a directory for another program, and return its description; ``str`` makes it readable.
 
     Args:
         to: one of `tm2tfr.targets.registry.TARGETS`.
         subject, machine: see `check`.
         folder: the directory to create; an earlier export of the same kind is replaced.
-        positions: the length of the longest run, N; by default 1,024, or as many as fit; of a circuit all that it has.
+        positions: the length of the longest run, N; by default 1,024, or as many as fit; for a circuit all its positions.
         max_head: the largest |h| of a run; by default any.
         dtype: ``float64`` or ``float32``.
         verify: before the directory gets its name, load the model in that program and compare its runs with the
-            simulator's; without a machine, with the dense engine's on prompts made from the vocabulary.
-        stock: for ``gpt2`` alone: its own layer norm epsilon and GELU.
+            reference; without a program, with the dense engine on prompts made from the vocabulary.
+        stock: only for ``gpt2``: use its own layer norm epsilon and GELU.
 
     Raises:
         ExportError: for an unknown target or option; if the model does not fit, cannot be run, or is not right; if
-            no machine is stored with a decoder, none is given, and the target is made for machines alone.
+            a decoder has no program and the target needs one.
         OutputError: if the directory cannot be written.
     """
     from tm2tfr.targets.common.reference import canonical
@@ -85,7 +85,7 @@ def export_gpt2(
     """Write a decoder as a GPT-2 that unmodified `transformers` loads; for arguments and errors see `export_to`.
 
     Args:
-        stock: GPT-2's own layer norm epsilon and GELU.
+        stock: use GPT-2's own layer norm epsilon and GELU.
     """
     found = export_to(
         "gpt2",
@@ -102,18 +102,17 @@ def export_gpt2(
 
 
 def verify_export(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:
-    """Return whether an export is still its machine: in its weights, and when it is run on `word`.
+    """Verify an export: compare its weights with those of its program, compiled anew, and its run on `word`.
 
-    An export of weights without a machine is compared with the digest that was written with it, and its run with that of
-    the dense engine.
+    An export of weights without a program is compared with the digest in the export, and its run with the dense engine.
 
     Args:
         folder: the directory of an export.
-        machine: what to compare with, in any form of a subject; by default the machine stored with the export, compiled
-            anew. Weights are compared as they are, with the names that they have; those without a machine are run by
-            the dense engine. Beside an export of a class of machines, a machine is put into its prompt.
-        word: the input; by default the machine's own, or a prompt made from the vocabulary; of a class of machines
-            without one, a prompt with a machine in it.
+        machine: the program or weights to compare with, see `Subject.of`; by default the program stored with the export.
+            Weights are compared with the names that they have; without a program, the dense engine runs them. For an
+            export of a class of machines, the machine to put into its prompt.
+        word: the input; by default the program's own, or a prompt made from the vocabulary; for a class of machines a
+            prompt with a machine.
 
     Raises:
         ExportError: if `folder` is not an export, or cannot be run.
@@ -186,7 +185,7 @@ def _stored(said: Mapping[str, str], text: str, folder: str | Path) -> Subject:
 
 
 def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:
-    """Return what `verify_export` does; deprecated: a checkpoint is a saved run, and this is about exports."""
+    """Deprecated name of `verify_export`."""
     warnings.warn("verify_checkpoint is now called verify_export", DeprecationWarning, stacklevel=outside())
     return verify_export(folder, machine=machine, word=word)
 

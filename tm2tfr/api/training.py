@@ -30,7 +30,7 @@ def train(
     stop: Callable[[], bool] | None = None,
     **task: Unpack[TaskOptions],
 ) -> TrainingRun:
-    """Train a transformer on runs, and return the record: losses, and how many greedy answers to unseen inputs are right.
+    """Train a transformer on runs, and return its record: losses, and the share of right greedy answers to unseen inputs.
 
     The weights are learned, not compiled: nothing is proved about them, and another seed may learn less.
 
@@ -41,17 +41,17 @@ def train(
     (5, 12, 4, 'all steps')
 
     Args:
-        spec, task: what `training_examples` takes.
-        folder: where the record ``run.json``, the weights and, until the end, a checkpoint are kept. Default: nowhere.
-        model: its shape, by default that of minGPT with one layer, one head and a width of 64; or a pretrained body.
-        options: how it is trained: steps, learning rate, seed, ….
-        resume: go on with the interrupted run in `folder`; its result is that of an uninterrupted one.
-        progress: called after each step with the steps done and of all, its loss, and the latest exact match or None.
-        stop: asked after each step whether to save the run and end it.
+        spec, task: see `training_examples`.
+        folder: the folder for the record ``run.json``, the weights and, until the end, a checkpoint. Default: not saved.
+        model: the shape, by default minGPT's with one layer, one head and a width of 64; or a pretrained model.
+        options: the options of training: steps, learning rate, seed, ….
+        resume: continue the interrupted run in `folder`; the result is that of an uninterrupted run.
+        progress: called after each step with the numbers of steps done and of all, the loss, and the latest exact match or
+        None.
+        stop: called after each step; if it returns True, the run is saved and ends.
 
     Raises:
-        TrainingError: if torch is missing, there are no such examples, the folder has another run, or there is no such
-            pretrained model.
+        TrainingError: if torch is missing, examples or pretrained model do not exist, or the folder has another run.
         OutputError: if the folder cannot be written.
         SpecError, NotFoundError, ReadError, DatasetError: see `tm2tfr.make_dataset`.
     """
@@ -71,7 +71,7 @@ def training_examples(
     spec: DatasetSpec | str | Path,
     **task: Unpack[TaskOptions],
 ) -> Examples:
-    """Return what a model is trained and tested on: the paper's sums, or a data set of any source.
+    """Return examples for training and testing a model: the paper's sums, or a data set of any source.
 
     >>> import tm2tfr
     >>> found = tm2tfr.training_examples("binary-adder", bits=3, regime="weak")
@@ -79,18 +79,18 @@ def training_examples(
     (48, 16, 8)
 
     Args:
-        spec: ``binary-adder`` is the paper's task, see `tm2tfr.lab.training.examples`; otherwise what `tm2tfr.make_dataset`
-            takes, or the folder of a data set that it has made.
+        spec: ``binary-adder`` for the paper's task, see `tm2tfr.lab.training.examples`; otherwise a spec for
+            `tm2tfr.make_dataset`, or the folder of a data set.
         task: any of these options.
-        regime: ``strong`` (the default): the steps are shown and scored; ``medium``: shown, not scored; ``weak``: the
-            answer follows the prompt. Of machines and circuits.
-        label: of a program or a formula, the s-op or node whose values are learned; by default its own.
-        program: of several machines or circuits, the name of one.
-        bits, order, intermediates, examples, test_examples, data_seed: of the paper's task, see
+        regime: for machines and circuits. ``strong`` (the default): the steps are shown and scored; ``medium``: shown, not
+            scored; ``weak``: the answer follows the prompt.
+        label: for a program or a formula, the s-op or node whose values are learned; by default its own.
+        program: the name of one of several machines or circuits.
+        bits, order, intermediates, examples, test_examples, data_seed: for the paper's task, see
             `tm2tfr.lab.training.examples.adder_examples`.
 
     Raises:
-        TrainingError: if there are no such examples, or an option does not apply to them.
+        TrainingError: if the examples do not exist, or an option does not apply to them.
         SpecError, NotFoundError, ReadError, DatasetError: see `tm2tfr.make_dataset`.
     """
     from tm2tfr.lab.training.task import LearningTask
@@ -112,12 +112,12 @@ def train_grid(
 
     Args:
         grid: a YAML file of options with lists of values, such as ``{data: binary-adder, bits: [3, 4], seed: [0, 1]}``.
-        folder: a new or empty folder, which gets one for each run.
-        spec: what is trained on, if the grid does not say so.
+        folder: a new or empty folder, for one folder per run.
+        spec: the examples, see `training_examples`, if the grid does not name them.
         workers: the number of processes, by default one per core; 1 is this process.
         scheduler: the address of a Dask cluster to use instead.
-        resume: train only those that are not finished.
-        progress: called after each run with the number of finished runs and of all.
+        resume: train only unfinished runs.
+        progress: called after each run with the numbers of finished runs, and of all.
 
     Raises:
         SpecError, NotFoundError, ReadError: if the grid cannot be read.
@@ -134,16 +134,16 @@ def train_grid(
 
 
 def compare(run: TrainingRun | str | Path, *, inputs: int = 100, word: str | None = None) -> AttentionComparison:
-    """Return the attention that a model has learned beside that of the compiled weights, in numbers.
+    """Compare the attention that a model has learned with that of the compiled weights, in numbers.
 
     Args:
         run: a finished run of `train`, or its folder.
-        inputs: at most this many unseen inputs are looked at.
-        word: look at this input alone, whether it is unseen or not.
+        inputs: the most unseen inputs to compare on.
+        word: compare only on this input, unseen or not.
 
     Raises:
-        TrainingError: if torch is missing, the run is unfinished or damaged, there is nothing to compare it with, or the
-            model cannot be fed the word.
+        TrainingError: if torch is missing, the run is unfinished or damaged, there are no weights to compare with, or the
+            model cannot read the word.
         InputError: if the word is not an input.
     """
     required("a comparison needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)

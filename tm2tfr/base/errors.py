@@ -158,7 +158,7 @@ class Tm2tfrError(Exception):
 
 
 class SpecError(Tm2tfrError):
-    """A text or an object that is not a valid machine; `diagnostics` has every complaint, in the order of the text."""
+    """An invalid text or object of any source; `diagnostics` has every complaint, in the order of the text."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
@@ -169,7 +169,7 @@ class SpecError(Tm2tfrError):
 
 
 class SpecWarning(UserWarning):
-    """Something in a machine that is legal but probably not intended."""
+    """Something in a source that is legal but probably not intended."""
 
 
 class InputError(Tm2tfrError):

@@ -68,31 +68,32 @@ class Divergence:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """A run of a decoder, and the result of comparing it with the simulator.
+    """A run of a decoder, and its comparison with the reference.
 
     Args:
-        machine: the machine's name, or that of the weights.
-        input: the word.
-        engine, dtype: those that ran the weights.
+        machine: the name of the program, or of the weights.
+        input: the input.
+        engine, dtype: the engine and the number type of the run.
         rows: the decoder's rows, in order; empty if they were not kept.
         tokens: the number of positions processed.
         answer: the decoder's verdict as an outcome, or the stop token that ended its run if the table is not the
-            chapter's; ``end`` where its position table ends, or the sequence that it labels; ``limit`` if it gave none.
-        T: the number of intermediate steps of Definition 8.1, 0 of a labeller; None if nothing ended the run.
-        result: what came out of the reference, its own kind of `tm2tfr.contract.source.RunResult`; None without a check.
+            chapter's; ``end`` where its position table ends, or the sequence that it labels; ``limit`` without an answer.
+        T: the number of intermediate steps of Definition 8.1, the tokens between BOS and the answer: for a machine its
+        number of steps, plus one if it halts for lack of a rule. 0 for a sequence model; None if the run did not end.
+        result: the reference's result, a `tm2tfr.contract.source.RunResult`; None without a check.
         compared: the number of cells compared.
         divergence: the first difference, None if there is none.
-        expected: the simulator's rows, as far as the decoder's were kept.
-        reach: the largest |h| on the way, as far as the decoder is right.
+        expected: the reference's rows, for the rows that were kept.
+        reach: the largest |h| before the first difference.
         soft, temperature: whether the attention is soft, and its temperature, if the weights record it (`temperature_of`).
         scanned: one line for each head that the fast engine did not recognise and had to scan.
         blank: the machine's blank, for tables with the tape.
-        lead: the number of tokens before the input: of a machine's description in the prompt of a universal decoder.
+        lead: the number of tokens before the input, which describe a machine in the prompt of a universal decoder.
         noun, reference: what the program and its reference are called: by default a machine and its simulator.
-        columns: those of the table; every row has one entry for each.
-        sampling: how the output layer was read, whose probabilities are the last columns; None: they were not asked for.
-        by_chance: whether the divergence is a token that was drawn where the weights prefer the right one.
-        likelihood: that of the tokens that were generated; right: that of the reference's, None if it was not computed.
+        columns: the columns of the table; every row has one entry per column.
+        sampling: how the output layer was read, with its probabilities as the last columns; None: no probabilities.
+        by_chance: whether the divergence is a drawn token where the weights prefer the reference's.
+        likelihood, right: the likelihood of the generated tokens, and of the reference's; None if not computed.
     """
 
     machine: str
@@ -123,22 +124,22 @@ class Trace:
 
     @property
     def checked(self) -> bool:
-        """Whether the run was compared with a simulator."""
+        """Whether the run was compared with a reference."""
         return self.result is not None
 
     @property
     def agrees(self) -> bool:
-        """Whether some cells were compared and all of them agree."""
+        """Whether cells were compared and all agree."""
         return self.result is not None and self.divergence is None and self.compared > 0
 
     @property
     def has_tape(self) -> bool:
-        """Whether the rows tell what is on a tape: those of the chapter's table do."""
+        """Whether the rows determine the tape, as the chapter's table does."""
         return self.columns[: len(TURING)] == TURING
 
     @property
     def labels(self) -> bool:
-        """Whether the rows tell what a labeller answers."""
+        """Whether the rows are the outputs of a sequence model."""
         return any(column.kind == "output" for column in self.columns)
 
     @property
@@ -156,8 +157,7 @@ class Trace:
     def as_dict(self) -> PlainData:
         """Return the summary of the run as plain data.
 
-        The outcome and what else there is to say of the result are the simulator's. A run of anything but a Turing machine
-        has no steps, final tape or ones.
+        Outcome and result are the reference's. Only runs of Turing machines have steps, a final tape and ones.
         """
         truth = self.result
         unknown = dict.fromkeys(("steps", "final_tape", "ones")) if self.has_tape else {}

@@ -31,21 +31,21 @@ class RunOptions:
     Args:
         engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object; for ``auto`` see `tm2tfr.runs.choose`.
         dtype: ``float64`` (the default) or ``float32``, for ``dense``; an engine object has its own.
-        max_steps: stop after this many steps of the machine, or gates of a circuit; None: run to the end. The default is
-            for runs that may have no end: one whose length is known runs to it.
-        keep_rows: keep the rows in the trace; the fast engine keeps none of a run that is recorded in files.
+        max_steps: stop after this many steps of the machine, or gates of a circuit; None: run to the end. The default
+            limits only runs that may not end: a run of known length is complete.
+        keep_rows: keep the rows in the trace; the fast engine keeps none if the run is recorded in files.
         checkpoint: write the state of the run to this file every `checkpoint_every` seconds (with the fast engine),
             by default every 60.
         resume: resume the run from this checkpoint.
         out: write the rows to this .jsonl, .csv or .parquet file as they come.
-        sampling: show probabilities of tokens, and draw them if it has a seed; None: neither.
-        progress: called from time to time with the number of positions done and of the machine's steps.
-        stop: asked between two blocks of positions whether to save the run and raise `Interrupted`.
+        sampling: show probabilities of tokens, and draw tokens if it has a seed; None: neither.
+        progress: called from time to time with the numbers of positions and of machine steps done.
+        stop: called between two blocks of positions; if it returns True, the run is saved and raises `Interrupted`.
 
     Raises:
         EngineError: for a limit that is not a number of steps, a time that is not one of seconds, a dtype beside an engine,
             and for any other value that is not as described above.
-        OutputError: for a file that is not given by its name.
+        OutputError: for a file that is not a path.
     """
 
     engine: str | Engine = AUTO
@@ -89,7 +89,7 @@ class RunOptions:
 
     @property
     def recorded(self) -> bool:
-        """Whether the run leaves anything in a file."""
+        """Whether the run writes a file."""
         return self.saved or self.out is not None
 
 
@@ -159,7 +159,7 @@ def needed_path(name: object, what: str) -> Path:
 
 # ── a check: which inputs, how they are run, and what it says ─────────────────────────────────────────────────
 class Soft(NamedTuple):
-    """Soft attention, as it is asked for; by default what the weights have.
+    """The attention of a run; by default that of the weights.
 
     Args:
         attention: ``average-hard`` or ``softmax``.
@@ -175,21 +175,21 @@ HARD = Soft()
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(RunOptions):
-    """Which inputs a check goes through, and how they are run: what ``tm2tfr check`` is asked for.
+    """The inputs of a check, and the options of their runs, as for the command ``tm2tfr check``.
 
-    Without any inputs these are the examples of the author; of a circuit without examples all inputs, or 100 random ones if
-    there are more than 2^10; of a program or a formula its examples, all inputs of up to the most tokens at which there
-    are at most 20,000, and 200 longer ones; of a machine without examples its own input.
+    By default a check runs the author's examples. A circuit without examples runs on all inputs, or on 100 random ones if
+    it has more than 2^10. A program or a formula also runs on all inputs up to the greatest length at which there are at
+    most 20,000, and on 200 longer ones. A machine without examples runs on its own input.
 
     Args:
-        inputs: these, as people write them.
-        every: all inputs of a circuit, at most 2^20.
-        all_up_to: all inputs of at most this many tokens.
-        random: the number of random inputs; seed: theirs, by default 0.
+        inputs: inputs to run, as people write them.
+        every: run all inputs of a circuit, at most 2^20.
+        all_up_to: run all inputs of at most this many tokens.
+        random, seed: the number of random inputs, and their seed, by default 0.
         soft: soft attention for these runs, a `Soft`.
-        max_steps: of each run; None: 10,000, or the limit of an example.
+        max_steps: the most steps of each run; None: 10,000, or the limit of an example.
 
-    What else is said of each run, such as its engine, are fields of `RunOptions`.
+    The other options of each run, such as its engine, are those of `RunOptions`.
 
     Raises:
         UsageError: for inputs that cannot be combined, and invalid numbers of inputs.
@@ -233,12 +233,12 @@ class Plan(RunOptions):
 
     @property
     def drawn(self) -> int:
-        """The seed of random inputs."""
+        """The seed of the random inputs."""
         return self.seed or 0
 
     @property
     def by_default(self) -> bool:
-        """Whether no inputs are asked for."""
+        """Whether the plan names no inputs."""
         return not self.inputs and not self.every and self.all_up_to is None and self.random is None
 
 
@@ -260,26 +260,26 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class CheckReport:
-    """What a check found.
+    """The findings of a check.
 
     Args:
-        said: everything, in order.
+        said: the findings, in order.
     """
 
     said: tuple[Finding, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether everything that was compared is right."""
+        """Whether all compared cells agree."""
         return all(each.good is not False for each in self.said)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said beside it: notes and warnings."""
+        """Notes and warnings beside the findings."""
         return tuple(each.text for each in self.said if each.note)
 
     def as_dicts(self) -> list[PlainData]:
-        """Return it as plain data: one object for each run, or for many of them together."""
+        """Return the findings as plain data: one object per run, or one per batch of runs."""
         return [dict(each.data()) for each in self.said if each.data is not None]
 
     def __repr__(self) -> str:

@@ -10,11 +10,11 @@ from tm2tfr.base.errors import EngineError
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How the output layer of a run is read: as probabilities, softmax(logits / temperature), and whether tokens are drawn.
+    """How the output layer is read: probabilities softmax(logits / temperature), and whether tokens are drawn from them.
 
     Args:
         seed: draw each token with its probability, with this seed; None: take the token with the largest logit.
-        temperature: that of the output layer, not of attention: 1 is Eq. 8.3, and smaller ones sharpen it.
+        temperature: the temperature of the output layer, not of attention; 1 is Eq. 8.3, smaller ones sharpen it.
 
     Raises:
         EngineError: unless the seed is a whole number ≥ 0 and the temperature a positive number.

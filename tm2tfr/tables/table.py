@@ -45,17 +45,17 @@ _DATA = ("csv", "json", "jsonl")
 def table(
     trace: Trace, format: str, *, caption: str | None = None, elide: int | None = None, description: bool = False
 ) -> str:
-    """Return the rows that `trace` kept as a table, one of `FORMATS`, with a line break at its end.
+    """Return the rows of a trace as a table in one of `FORMATS`, with a line break at its end.
 
     Args:
         caption: the text above the table; csv, json and jsonl have no place for it.
         elide: in a table for people, show at most this many rows, always including those around the first difference.
-        description: in a table for people, show the rows of a machine's description in the prompt as well; by default one
-            line says how many there are. csv, json and jsonl always have them.
+        description: in a table for people, also show the rows of a machine's description in the prompt; by default one
+            line gives their number. csv, json and jsonl always have them.
 
     Raises:
-        OutputError: for an unknown format, for a caption or rows left out where the format has no place for that, and if
-            `trace` is something else.
+        OutputError: for an unknown format, for `caption` or `elide` in a format that has no place for it, or if `trace` is
+            not a trace.
     """
     if not isinstance(trace, Trace):
         what = f"a table is of a trace, not of {trace!r} ({type(trace).__name__})"

@@ -31,26 +31,27 @@ from tm2tfr.transformer.residual import Residual
 
 @dataclass(frozen=True, kw_only=True)
 class Decoder:
-    """A whole decoder.
+    """The weights of a transformer, with the names of its directions, tokens, heads and layers.
 
     Args:
         layout: the named subspaces of the residual stream.
         vocabulary: the tokens as text; a token's number is its index.
-        bos: the token that ends the prompt and starts the generation (Definition 8.1); None: the prompt alone does.
-        stop: the tokens that end a generation; none if it ends where the position table does.
+        bos: the token that ends the prompt and starts the generation (Definition 8.1); None: generation starts after the
+        prompt.
+        stop: the tokens that end a generation; empty if the position table ends it.
         features: names of position features, see `tm2tfr.transformer.positions`.
         token_embedding: (width, vocabulary).
         position_embedding: (width, features).
-        position_table: (width, positions), of which column i is added at position i; there is no position beyond its end.
-            None: any position goes.
-        layers: in the order they are run.
-        unembedding: (answers, width), with unembedding_bias: (answers, 1). There is an answer for each token of the
-            vocabulary, and the next token is the first one of maximal logit; with outputs, see there.
-        norm: that of what the unembedding reads.
-        loops: blocks of layers that are run again, in their order; engines run the whole sequence through a pass before
-            they ask whether the loop ends.
-        outputs: what it answers at every position, in the order of the rows of the unembedding, which they partition. Such
-            a decoder labels the sequence it is given and generates nothing: it has neither BOS nor stop tokens.
+        position_table: (width, positions); column i is added at position i, and runs end with the table. None: runs have
+            any number of positions.
+        layers: the layers, in order.
+        unembedding: (answers, width), with unembedding_bias: (answers, 1). Without outputs there is one answer per token
+            of the vocabulary, and the next token is the first one of maximal logit.
+        norm: the layer norm before the unembedding.
+        loops: blocks of layers that run repeatedly, in order; engines run the whole sequence through a pass before they
+            decide whether the loop ends.
+        outputs: the outputs of a sequence model at every position, which partition the rows of the unembedding, in order.
+            Such a decoder labels its sequence and generates nothing: it has neither BOS nor stop tokens.
         provenance: where the weights come from, see `tm2tfr.transformer.provenance`; no engine reads it.
 
     Raises:
@@ -113,12 +114,12 @@ class Decoder:
 
     @property
     def positions(self) -> int | None:
-        """The number of positions that there are, those of the position table; None: any number."""
+        """The most positions of a run, those of the position table; None: any number."""
         return None if self.position_table is None else self.position_table.shape[1]
 
     @property
     def answered(self) -> tuple[str, ...]:
-        """The name of each row of the unembedding: the tokens of the vocabulary, or those of the outputs."""
+        """The name of each row of the unembedding: a token of the vocabulary, or a label of an output."""
         return tuple(name for output in self.outputs for name in output.answers) if self.outputs else self.vocabulary
 
     @property
@@ -128,17 +129,17 @@ class Decoder:
 
     @property
     def labeller(self) -> bool:
-        """Whether it labels the sequence it is given by its outputs, and generates nothing."""
+        """Whether it labels its sequence by outputs, and generates nothing."""
         return bool(self.outputs)
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether any head attends to later positions, so that only a whole sequence can be run."""
+        """Whether any head attends to later positions, so that it needs the whole sequence at once."""
         return any(head.mask != "future" for layer in self.layers for head in layer.heads)
 
     @property
     def expressions(self) -> Mapping[str, FeatureExpression]:
-        """The position features, and the inverse temperatures of heads, that are expressions in i and n, by their text."""
+        """The position features and inverse temperatures that are expressions in i and n: text -> expression."""
         heads = (head.inverse_temperature for layer in self.layers for head in layer.heads)
         written = (name for name in self.features if not is_built_in(name))
         return {name: expression(name) for name in (*written, *heads) if name != "1"}
@@ -155,7 +156,7 @@ class Decoder:
 
     @property
     def normed(self) -> bool:
-        """Whether any part of it normalises what it reads."""
+        """Whether it has layer norms."""
         return next(norms(self), None) is not None
 
     @property

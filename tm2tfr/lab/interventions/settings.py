@@ -29,9 +29,9 @@ class From:
     """A value from another run, for an interchange intervention.
 
     Args:
-        input: that of the other run; None: the same input.
-        position: where it is taken, from 0; None: at the position where it is set.
-        variable: which one; None: the one that is set.
+        input: the input of the other run; None: the same input.
+        position: the position that the value is taken from, counted from 0; None: the position that is set.
+        variable: the variable that the value is taken from; None: the variable that is set.
     """
 
     input: str | None = None

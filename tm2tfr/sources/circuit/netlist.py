@@ -116,14 +116,14 @@ class Circuit:
     """A circuit, in topological order: every gate reads inputs and nets of gates before it.
 
     Args:
-        name: for people.
+        name: a name, for messages.
         inputs: the names of the input nets.
         gates: in the order in which a decoder generates their bits; `ordered` sorts others.
         outputs: pairs of the name of an output and the net that drives it, which may be an input.
-        encoding: how a text becomes input bits, and outputs a result: as one block of SHA-256; None: inputs are bits.
+        encoding: how a text becomes input bits, and outputs a result: as one block of SHA-256; empty: inputs are bits.
 
     Raises:
-        CircuitError: a `SpecError` with everything that is wrong, not only the first thing.
+        CircuitError: a `SpecError` with every problem, not only the first.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Circuit:
 
     @cached_property
     def warnings(self) -> tuple[Fault, ...]:
-        """What is legal and probably not meant: unused inputs, gates that reach no output."""
+        """Warnings about unused inputs and gates that reach no output."""
         return tuple(islice(_warnings(self), MOST_FAULTS))
 
     def __repr__(self) -> str:

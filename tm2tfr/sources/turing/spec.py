@@ -60,7 +60,7 @@ class MachineError(SpecError):
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """An input with its expected outcome, and whatever else its author stated."""
+    """An input with its expected outcome and, if its author states them, steps and final tape."""
 
     input: str
     outcome: Outcome
@@ -110,9 +110,10 @@ class Machine:
         tape_alphabet: Γ; by default every symbol that is named anywhere; if given, no other symbol may be named.
         accept, reject: states with a verdict on entry. ``None`` means "not stated", see `decides`.
         tape: ``"one-way"`` (the head stays at cell 0 when it moves left there) or ``"two-way"``.
-        input: the word to run when none is given.
-        yaml: the text that the machine was read from, if any; it does not count for equality.
-        about_input: how an input may have other symbols, in the words of the format it was read from; nor does this.
+        input: the default input.
+        yaml: the text that the machine was read from, if any; ignored by ``==``.
+        about_input: for errors: how an input may have other symbols, in terms of the format it was read from; ignored by
+        ``==``.
 
     Raises:
         MachineError: a `SpecError` with every problem found, not only the first.
@@ -172,7 +173,7 @@ class Machine:
 
     @classmethod
     def from_automata(cls, dtm: object, *, name: str = "dtm") -> Machine:
-        """Return a `DTM` from automata-lib as a machine; `to_automata` is the way back.
+        """Return a `DTM` from automata-lib as a machine; the inverse of `to_automata`.
 
         Raises:
             SpecError: if it has several tapes or choices, or is not a `DTM`.
@@ -249,7 +250,7 @@ class Machine:
         return "reject" if self.decides else "halt"
 
     def outcome_of(self, state: str) -> Outcome | None:
-        """Return the outcome on entry into `state`, or None if it is not a halting state."""
+        """Return the outcome on entering `state`, or None if it is not a halting state."""
         if state in self.accept_states:
             return "accept"
         if state in self.reject_states:
@@ -257,10 +258,10 @@ class Machine:
         return "halt" if state in self.halting_states else None
 
     def check_input(self, word: str) -> str:
-        """Return `word`, a word over the input alphabet.
+        """Return `word` if it is over the input alphabet.
 
         Raises:
-            InputError: naming the first symbol outside it, with every such position near it marked.
+            InputError: for a symbol outside the alphabet; it names the first, and marks those near it.
         """
         sigma = self.input_alphabet or ()
         known = frozenset(sigma)

@@ -33,7 +33,7 @@ VERDICT_STATES = {ACC: f"→{ACC}", REJ: f"→{REJ}"}
 
 @dataclass(frozen=True, kw_only=True)
 class Universal:
-    """All machines with at most `states` states and `symbols` symbols, and perhaps the one that is in the prompt.
+    """A class of machines with at most `states` states and `symbols` symbols, and perhaps the machine in the prompt.
 
     >>> import tm2tfr
     >>> every = tm2tfr.Universal(states=5, symbols=2)
@@ -41,13 +41,13 @@ class Universal:
     ('two-way', 'A,0', '→(B,1,+1)')
 
     Args:
-        states: S, the most states that have rules; in a machine that halts without verdicts, its halting states beyond the
-            first count as well. States with verdicts, and that first one, come on top.
-        symbols: K, the most tape symbols, the blank among them.
-        tape: ``one-way`` or ``two-way``; ``both``: the first token of the prompt says which.
+        states: S, the most states that have rules, not counting states with verdicts. If a machine halts without
+            verdicts, its halting states count from the second on.
+        symbols: K, the most tape symbols, including the blank.
+        tape: ``one-way``, ``two-way``, or ``both``: the first token of the prompt says which.
         machine: the machine in the prompt.
-        seed: that of the order of its rules; None: the machine's own order.
-        described: the rules in the prompt, where they are given themselves; `machine` is then what they stand for.
+        seed: the seed for the order of its rules; None: the machine's own order.
+        described: the rules in the prompt, if a prompt was read; `machine` is then the machine that they describe.
 
     Raises:
         CompileError: for sizes that are not whole numbers from 1 on, or too large, or an unknown tape; if `machine`
@@ -115,12 +115,12 @@ class Universal:
     # ── the class ───────────────────────────────────────────────────────────────────────────────────────────
     @property
     def name(self) -> str:
-        """That of the machine; without one, ``universal-8-4``."""
+        """The name of the machine; without a machine, ``universal-8-4``."""
         return f"universal-{self.states}-{self.symbols}" if self.machine is None else self.machine.name
 
     @property
     def tapes(self) -> tuple[str, ...]:
-        """The tokens that name a tape: none if there is no choice."""
+        """The tokens that name a tape; empty if there is no choice."""
         return ("one-way", "two-way") if self.tape == "both" else ()
 
     @property
@@ -130,19 +130,19 @@ class Universal:
 
     @property
     def walled(self) -> bool:
-        """Whether any of its machines has a left end of the tape."""
+        """Whether any of its machines has a one-way tape."""
         return self.tape != "two-way"
 
     @property
     def empty(self) -> Universal:
-        """The class alone, without a machine."""
+        """The class, without a machine."""
         return self if self.machine is None else replace(self, machine=None, seed=None, described=None)
 
     def holding(self, machine: Machine, *, seed: int | None = None) -> Universal:
         """Return this class with a machine in the prompt.
 
         Raises:
-            CompileError: if the machine does not fit; the message says which sizes would do.
+            CompileError: if the machine does not fit; the message has the sizes that it needs.
         """
         return replace(self, machine=machine, seed=seed, described=None)
 
@@ -158,12 +158,12 @@ class Universal:
 
     @property
     def names(self) -> MachineNames:
-        """The names of states and symbols: the machine's own, where there is one."""
+        """The names of states and symbols: the machine's own, or the class's without a machine."""
         return self._placed.names
 
     @property
     def canonical(self) -> MachineNames:
-        """The names that the class itself has."""
+        """The names of states and symbols in the class, such as q0."""
         return canonical(self.states, self.symbols)
 
     @cached_property
@@ -176,21 +176,21 @@ class Universal:
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """The tokens, in the machine's own names."""
+        """The tokens, with the machine's own names."""
         return self.names.vocabulary(self.tapes)
 
     @cached_property
     def description(self) -> tuple[str, ...]:
-        """The tokens of the prompt before the input: the tape, and the rules, in the machine's own names."""
+        """The tokens of the prompt before the input: the tape and the rules, with the machine's own names."""
         return self.described_in(self.names)
 
     @property
     def counts(self) -> str:
-        """How many rules there are in the prompt, and how many tokens describe the machine: ``15 rules in 31 tokens``."""
+        """The numbers of rules and of tokens that describe the machine, as text: ``15 rules in 31 tokens``."""
         return f"{counted(len(self.entries), 'rule')} in {counted(len(self.description), 'token')}"
 
     def described_in(self, names: MachineNames) -> tuple[str, ...]:
-        """Return the tokens of the prompt before the input, in other names.
+        """Return the tokens of the prompt before the input, with other names.
 
         Raises:
             CompileError: if there is no machine.
@@ -215,10 +215,10 @@ class Universal:
 
     @cached_property
     def standing(self) -> Machine:
-        """The machine as it stands in the prompt, in its own names: what the reference simulates.
+        """The machine that the prompt describes, with its own names, which the reference simulates.
 
-        It gives no verdicts: where a rule answers ACC or REJ, it enters one of `VERDICT_STATES`, which have no rules. Where
-        there is no rule, it halts; so it does where the machine itself has none, see `unruled`.
+        It has no verdicts: where a rule answers ACC or REJ, it enters one of `VERDICT_STATES`, which have no rules. Where
+        there is no rule, it halts, as it does where the machine itself has none, see `unruled`.
         """
         own, names = self.right, self.names
         rules: dict[tuple[str, str], Rule] = {}
@@ -241,7 +241,7 @@ class Universal:
 
     @cached_property
     def unruled(self) -> Mapping[tuple[str, str], str]:
-        """The verdicts that stand in the prompt where the machine itself makes no step: (state, symbol) -> ACC or REJ."""
+        """The verdicts in the prompt where the machine itself has no rule: (state, symbol) -> ACC or REJ."""
         own, names = self.right, self.names
         rules = ((names.states[q], names.symbols[a], answer) for q, a, answer in self.entries if isinstance(answer, str))
         return {(q, a): answer for q, a, answer in rules if (q, a) not in own.transitions}
