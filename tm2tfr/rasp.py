@@ -1,6 +1,6 @@
 """S-ops written in Python: ``program("reverse", aggregate(select(indices, length - 1 - indices, "=="), tokens))``.
 
-The names are those of RASP, and what they give is what RASP gives. Operators on s-ops work position by position, on
+Names and results are those of RASP. Operators on s-ops work position by position, on
 selectors entry by entry: ``&``, ``|`` and ``~`` stand for ``and``, ``or`` and ``not``, ``**`` for ``^``,
 ``where(c, a, b)`` for ``a if c else b``, ``x.isin([…])`` for ``x in […]``, ``x.table({…})`` for ``{…}[x]``. Floats are
 exact: 0.1 is a tenth.
@@ -34,7 +34,7 @@ _NAMES = {name: value for scope in _LIBRARY.top.chain() for name, value in scope
 
 
 def _plain(value: Any) -> Any:
-    """Return the node of an s-op or selector, and an atom as RASP has it."""
+    """Return the node of an s-op or selector, or an atom in RASP's own type."""
     if isinstance(value, SequenceOp | SelectorOp):
         return value.node
     if isinstance(value, np.generic):
@@ -71,7 +71,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def _made(operation: Callable[..., Any], *values: Any) -> Any:
-    """Return what an operation makes of some values.
+    """Return the result of an operation on values.
 
     Raises:
         CompileError: if it cannot be applied to them.
@@ -117,15 +117,15 @@ class SequenceOp:
         self.node = node
 
     def __abs__(self) -> Any:
-        """Return the s-op without its sign."""
+        """Return the absolute value of the s-op."""
         return maximum(self, -self)
 
     def __eq__(self, other: object) -> Any:
-        """Return the s-op that says where the two are equal."""
+        """Return the s-op that is true where the two are equal."""
         return _EQUAL(self, other)
 
     def __ne__(self, other: object) -> Any:
-        """Return the s-op that says where the two differ."""
+        """Return the s-op that is true where the two differ."""
         return ~_EQUAL(self, other)
 
     def __bool__(self) -> bool:
@@ -133,16 +133,16 @@ class SequenceOp:
         raise CompileError("an s-op has a truth value at each position only: use where(…), &, | and ~")
 
     def __contains__(self, atom: object) -> bool:
-        """Refuse: Python wants one truth value, and whether an atom is in an s-op is known for each input only."""
+        """Refuse: Python needs one truth value, but whether an s-op contains an atom depends on the input."""
         raise CompileError("whether a value is in an s-op depends on the input: use contained(value, s-op)")
 
     def __getitem__(self, position: int) -> SequenceOp:
-        """Return what the s-op is at a position, by attention: from the end if it is negative, 0 if there is none."""
+        """Return the value of the s-op at a position, by attention: negative positions count from the end; 0 beyond."""
         made: SequenceOp = _made(lambda whole, i: operators.indexed(whole, i, _MAKE, _NAMES["length"]), self, position)
         return made
 
     def isin(self, values: Iterable[Any]) -> SequenceOp:
-        """Return the s-op that says where the value is one of these.
+        """Return the s-op that is true where the value is one of these.
 
         Raises:
             CompileError: if they are not single values.
@@ -154,7 +154,7 @@ class SequenceOp:
         return made
 
     def table(self, entries: Mapping[Any, Any]) -> SequenceOp:
-        """Return the s-op that looks the value up; it is undefined where there is no such key.
+        """Return the s-op that looks the value up in a table; it is undefined for values without a key.
 
         Raises:
             CompileError: if the keys and their values are not single values.
@@ -192,11 +192,11 @@ def select(
     """Return the selector of the positions whose key stands in a relation to the query.
 
     Args:
-        relation: one of six, or any function of the value of a key and that of a query.
-        values: of a function, the values of keys and queries that it is asked of; others select nothing, nor are selected.
+        relation: ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, or any function of the values of a key and a query.
+        values: for a function, the possible values of keys and queries; other values neither select nor are selected.
 
     Raises:
-        CompileError: for another relation, or for what is not an s-op or a single value.
+        CompileError: for another relation, or a value that is neither an s-op nor a single value.
     """
     if callable(relation):
         _check(key, query)
@@ -208,7 +208,7 @@ def select(
 
 
 def _select_by(key: Any, query: Any, relation: Callable[[Any, Any], Any], values: Iterable[Any] | None) -> SelectorOp:
-    """Return the selector of a function: for each set of queries that some keys satisfy, those keys and these queries."""
+    """Return the selector of a function: the union of (keys × queries) over groups of keys with the same queries."""
     if values is None:
         raise CompileError(
             "a relation that is a function needs the values that it is asked of: use for example values='abc'"
@@ -272,10 +272,10 @@ def _check(*values: Any) -> None:
 def program(
     name: str, sops: SequenceOp | Mapping[str, SequenceOp], *, alphabet: Iterable[Any] = (), title: str = ""
 ) -> Program:
-    """Return the program that computes an s-op, or several by their names, of which the last one is the answer.
+    """Return the program that computes an s-op, or several named s-ops, the last of which is the answer.
 
     Args:
-        name: the program's, and that of its s-op if it is one.
+        name: the name of the program, and of its s-op if there is only one.
         alphabet: the tokens of its inputs.
 
     Raises:

@@ -47,7 +47,7 @@ def attention_of(
         subject: see `Subject.of`.
         word: the input; by default the program's own.
         head: its number in the first layer with heads, its name, or ``LAYER.HEAD``; layers and heads count from 1, as in
-        the explorer.
+            the explorer.
         dtype: ``float64`` (the default) or ``float32``.
         prompt: for a universal decoder with a machine in its prompt, also show the rows of the prompt; by default the
             first row is that of BOS.

@@ -53,7 +53,7 @@ def run_batch(
         subject: see `Subject.of`; a program is compiled first.
         inputs: the inputs as people write them; duplicates are allowed.
         max_steps: stop each run after this many steps of a machine, or gates of a circuit; a circuit's run is complete by
-        default.
+            default.
         workers: the number of threads; None: one per core. The result is the same for any number.
         progress: called from time to time with the numbers of runs and of rows done.
 

@@ -47,7 +47,7 @@ def train(
         options: the options of training: steps, learning rate, seed, ….
         resume: continue the interrupted run in `folder`; the result is that of an uninterrupted run.
         progress: called after each step with the numbers of steps done and of all, the loss, and the latest exact match or
-        None.
+            None.
         stop: called after each step; if it returns True, the run is saved and ends.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The errors, each with a message that a person can act on: where, what, and what to do.
+"""The errors, each with a message to act on: where, what is wrong, and what to do.
 
 Every error that a user can cause is a `Tm2tfrError`; the command line prints it and exits with 2.
 A `Diagnostic` is one complaint about one place in a text and shows the source line with ``^~~~`` below
@@ -31,7 +31,7 @@ from tm2tfr.base.choices import (
 
 Severity = Literal["error", "warning"]
 LONGEST_NAME = 200
-"""No suggestion is offered for names of more characters."""
+"""No suggestion is offered for names longer than this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Span:
     text: str
     """The whole source line, without its line break."""
     widest: int = 160
-    """The number of characters that are shown of a longer line, around this part."""
+    """The number of characters shown of a longer line, around this part."""
 
     def underline(self) -> str:
         """Return the source line with ``^~~~`` below this part."""
@@ -82,14 +82,14 @@ class Diagnostic:
 
 # ── messages name options as they are typed; callers of the library read their parameters instead ───────────
 class _Readers:
-    """Who reads the messages of this process: no argument tells it to an error."""
+    """The readers of this process's messages, a global setting since errors have no argument for it."""
 
     type_options = False
 
 
 @contextmanager
 def for_command_line() -> Iterator[None]:
-    """Have messages name options as they are typed."""
+    """Make messages name options as they are typed."""
     before, _Readers.type_options = _Readers.type_options, True
     try:
         yield
@@ -98,7 +98,7 @@ def for_command_line() -> Iterator[None]:
 
 
 _PARAMETERS = {"input": "word", "from": "format", "output": "out", "all": "every", "set": "settings"}
-"""The options that are not called as their parameters."""
+"""The options whose names differ from their parameters."""
 _WORDS = "|".join(
     (
         "future",
@@ -121,11 +121,11 @@ _TYPED = (
     rf"|[^\s,;:]*[./]\w+|(?(example)[^\s,;:]+|\d)))?"
 )
 _FLAGS = frozenset(("cut-registers", "keep-rows", "resume", "unbounded"))
-"""Options without a value, which are parameters that are true."""
+"""Options without a value: parameters that are True."""
 
 
 def addressed(message: str) -> str:
-    """Return a message for those who read it: with ``--max-length 5``, or ``max_length=5`` for callers of the library."""
+    """Return a message for its readers: with ``--max-length 5``, or ``max_length=5`` for callers of the library."""
     return message if _Readers.type_options else re.sub(_TYPED, _as_parameter, message)
 
 
@@ -181,11 +181,11 @@ class UndefinedError(Tm2tfrError):
 
 
 class UsageError(Tm2tfrError):
-    """A command line that cannot be understood: an unknown command or option, an extra word, an invalid value."""
+    """Invalid usage: an unknown command or option, an extra word, an invalid value."""
 
 
 class NotFoundError(Tm2tfrError):
-    """A machine argument that is neither a file nor the name of a shipped machine."""
+    """An argument that is neither a file nor the name of a shipped source."""
 
 
 class ReadError(Tm2tfrError):
@@ -197,7 +197,7 @@ class OutputError(Tm2tfrError):
 
 
 class ConversionError(Tm2tfrError):
-    """A machine that a format cannot express, or a format that cannot be read or written."""
+    """A program that a format cannot express, or a format that cannot be read or written."""
 
 
 class ShapeError(Tm2tfrError):
@@ -209,7 +209,7 @@ class WeightFileError(Tm2tfrError):
 
 
 class EngineError(Tm2tfrError):
-    """An engine was asked for something that it does not support, or fed a token that does not exist."""
+    """An option that an engine does not support, an unknown engine, or an unknown token."""
 
 
 class CheckpointError(Tm2tfrError):
@@ -217,11 +217,11 @@ class CheckpointError(Tm2tfrError):
 
 
 class CompileError(Tm2tfrError):
-    """An option of the compiler that makes no sense for this machine."""
+    """A program that cannot be compiled, or an option that does not apply to it."""
 
 
 class ExportError(Tm2tfrError):
-    """Weights that another program's format cannot represent, or not precisely enough; or that program is missing."""
+    """Weights that another program cannot represent, or not precisely enough; or that program is missing."""
 
 
 class DisguiseError(Tm2tfrError):
@@ -243,7 +243,7 @@ class Interrupted(Tm2tfrError):  # noqa: N818  (it is not an error)
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` if one of the `known` names resembles `name`, otherwise the empty string.
 
-    What is longer than `LONGEST_NAME` was not mistyped, and comparing it would take long.
+    Longer names than `LONGEST_NAME` are rarely typing errors, and comparing them would take long.
     """
     if len(name) > LONGEST_NAME:
         return ""
@@ -257,9 +257,9 @@ def first_line(error: Exception) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return `text` for a line that people read: what cannot be printed, a line break or ESC, as ``\n`` or ``\x1b``.
+    r"""Return `text` for a line that people read, with unprintable characters escaped: ``\n``, ``\x1b``.
 
-    A machine's names may be anything, and come from files of strangers: no name may end a line or command a terminal.
+    Names may come from untrusted files: no name may end a line or control a terminal.
     """
     return text if text.isprintable() else "".join(map(_escaped, text))
 
@@ -290,7 +290,7 @@ def listing(names: Sequence[str], *, most: int = 8) -> str:
 
 
 def spaced(symbol: str) -> str:
-    """Return text in which spaces are visible, and so is what cannot be printed."""
+    """Return text in which spaces and unprintable characters are visible."""
     return visible(symbol).replace(" ", "␣")
 
 
@@ -303,7 +303,7 @@ def shortened(tape: str) -> str:
 
 
 def indented(text: str) -> str:
-    """Return the lines of a text, those after the first one indented."""
+    """Return a text with all lines after the first indented."""
     return text.replace("\n", "\n      ")
 
 
@@ -317,7 +317,7 @@ def required(
         what: the need, as a clause: ``running a GPT-2 needs torch and transformers``.
         extra: the extra of this package that installs them.
         otherwise: how to do without them, if possible: ``export it with --no-verify``.
-        error: what is raised.
+        error: the class of the error to raise.
 
     Raises:
         Tm2tfrError: if one of them is not installed, or its installation is broken.

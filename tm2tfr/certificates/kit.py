@@ -1,8 +1,7 @@
-"""What every proof about weights has: engines with their dtypes, refusals, certificates, and reports of them.
+"""The common parts of proofs about weights: engines with their dtypes, refusals, certificates, and reports.
 
-A source subclasses `Proof`, `Certificate` and `Report`, and raises `Refused` where a step of its proof fails. What is
-proved, and for how many positions, the source decides; which engines there are, how a question is read, and how refusals
-and JSON look is said here once.
+A source subclasses `Proof`, `Certificate` and `Report`, and raises `Refused` where a step of its proof fails. The source
+decides what is proved and for how many positions; engines, questions, and the form of refusals and JSON are here.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ DIGITS: Mapping[str, int] = {"float32": 24, "float64": 53}
 
 
 def checked(engine: str, dtype: str | None, engines: Engines = ENGINES) -> str:
-    """Return the dtype that an engine is asked about: by default its widest.
+    """Return the dtype of a question about an engine: by default its widest.
 
     Raises:
         EngineError: for an unknown engine, or a dtype that it does not compute in.
@@ -51,10 +50,10 @@ class Questions:
     """The questions for a proof.
 
     Args:
-        engine, dtype: for these alone; None: for all.
-        steps, symbols: whether all runs of at most this many steps, on inputs of this many symbols, are certified.
-        positions: whether all runs of at most this many positions are.
-        max_head: only runs with |h| up to this.
+        engine, dtype: ask only about these; None: about all.
+        steps, symbols: ask about all runs of at most this many steps, on inputs of this many symbols.
+        positions: ask about all runs of at most this many positions.
+        max_head: ask only about runs with |h| up to this.
 
     Raises:
         ValueError: if both `steps` and `positions` are given.
@@ -77,7 +76,7 @@ class Questions:
         return self.engine is not None or self.dtype is not None
 
     def pairs(self, engines: Engines) -> list[tuple[str, str]]:
-        """Return the engines and dtypes that are asked about.
+        """Return the engines and dtypes of the questions.
 
         Raises:
             EngineError: for an unknown engine or dtype, or a dtype that the engine does not compute in.
@@ -93,7 +92,7 @@ class Questions:
 
 
 def check_no_tape(name: str, questions: Questions) -> None:
-    """Raise UsageError if a proof about a source called `name`, which has no tape, is asked about a head on one."""
+    """Raise UsageError if a proof about a source called `name`, which has no tape, is asked about a head on a tape."""
     if questions.max_head is not None:
         what = f"{name} takes no steps on a tape"
         raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
@@ -102,15 +101,15 @@ def check_no_tape(name: str, questions: Questions) -> None:
 # ── Refusals ────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """One claim about the weights that is wrong, or that the proof does not reach.
+    """A claim about the weights that is wrong, or that the proof does not cover.
 
     Args:
-        part: of the decoder or of the proof: ``layout``, ``embedding``, ``attention``, ``feed_forward``, ``rounding``, ….
+        part: the part of the decoder or proof: ``layout``, ``embedding``, ``attention``, ``feed_forward``, ``rounding``, ….
         what: the claim that fails, with the head, unit or direction.
         witness: the values at which the claim fails, or the entry that the proof does not cover.
-        layer: from 1; 0: none, or the embedding.
-        layer_name: its name in the decoder, where the proof names layers.
-        net: of a circuit, the net of the gate.
+        layer: the layer, from 1; 0: no layer, or the embedding.
+        layer_name: its name in the decoder, if the proof names layers.
+        net: for a circuit, the net of the gate.
 
     Raises:
         ValueError: for a negative layer, or without a witness.
@@ -131,7 +130,7 @@ class Refusal:
 
     @property
     def where(self) -> str:
-        """The place in words: ``attention, gate s1``, ``layer 4 (read tape), attention``, ``attention, layer 2``."""
+        """The place as text: ``attention, gate s1``, ``layer 4 (read tape), attention``, ``attention, layer 2``."""
         if self.net:
             return f"{self.part}, gate {self.net}"
         if not self.layer_name:
@@ -145,7 +144,7 @@ class Refusal:
 
 
 class Refused(Exception):  # noqa: N818  (`Proof.certificate` catches it)
-    """A step of a proof that fails; `refusal` says why. Arguments as of `Refusal`."""
+    """Raised by a step of a proof that fails; `refusal` has the reason. It takes the arguments of `Refusal`."""
 
     def __init__(self, part: str, what: str, witness: str, *, layer: int = 0, net: str = "") -> None:
         super().__init__(what)
@@ -155,17 +154,17 @@ class Refused(Exception):  # noqa: N818  (`Proof.certificate` catches it)
 # ── Certificates ────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, kw_only=True)
 class Certificate(ABC):
-    """What is proved about some weights on one engine in one dtype.
+    """The proved statement about weights on one engine in one dtype.
 
     Args:
         weights: the digest of the weights.
-        refusals: why nothing is certified; none if it is.
+        refusals: the reasons why nothing is certified; empty if the claim is proved.
     """
 
     subject: ClassVar[str]
     """The field with the name of the program: ``circuit``."""
     place: ClassVar[tuple[str, ...]]
-    """The fields of a refusal that say where it is, in the order of the JSON."""
+    """The fields for the place of a refusal, in the order of the JSON."""
 
     weights: str
     engine: str
@@ -185,10 +184,10 @@ class Certificate(ABC):
     @property
     @abstractmethod
     def statement(self) -> str:
-        """What is proved, in words."""
+        """The proved statement, as text."""
 
     def __str__(self) -> str:
-        """Return the statement, or the refusals, one in a line."""
+        """Return the statement, or the refusals, one per line."""
         where = f"{visible(self.name)} on {self.engine} in {self.dtype}"
         if not self.granted:
             return "\n".join([f"{where}: NOT certified", *(f"  {refusal}" for refusal in self.refusals)])
@@ -209,7 +208,7 @@ _MOST_REFUSALS = 5
 
 
 def attempted(plain: C, prove: Callable[[C], C]) -> C:
-    """Return what `prove` makes of a certificate that says nothing yet: proved, or with the refusal that it raises."""
+    """Return the certificate completed by `prove`, or with the refusal that it raises."""
     try:
         return prove(plain)
     except Refused as refused:
@@ -217,7 +216,7 @@ def attempted(plain: C, prove: Callable[[C], C]) -> C:
 
 
 def not_certified(certificate: Certificate) -> list[str]:
-    """Return the paragraph of a report about a certificate that is not granted, as lines."""
+    """Return the lines of a report about a certificate that is not granted."""
     shown = certificate.refusals[:_MOST_REFUSALS]
     more = len(certificate.refusals) - len(shown)
     lines = ["", f"{certificate.engine} in {certificate.dtype}: NOT certified", *(f"  {refusal}" for refusal in shown)]
@@ -226,7 +225,7 @@ def not_certified(certificate: Certificate) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Report(ABC, Generic[C]):
-    """The report of ``certify``: one certificate for each engine and dtype that is asked about.
+    """The report of ``certify``: one certificate for each engine and dtype of the questions.
 
     Args:
         questions: the questions.
@@ -262,7 +261,7 @@ class Report(ABC, Generic[C]):
 
     @abstractmethod
     def shared(self) -> dict[str, object]:
-        """Return what the certificates share, as plain data in the order of the JSON, with ``granted``."""
+        """Return the common fields of the certificates as plain data, in the order of the JSON, with ``granted``."""
 
     def text(self) -> str:
         """Return the report for people."""
@@ -270,7 +269,7 @@ class Report(ABC, Generic[C]):
         return "\n".join([f"{visible(first.name)}, weights {first.weights[:16]}", *self.lines()]) + "\n"
 
     def json(self) -> str:
-        """Return the report as JSON: what all certificates share, once, then each of them."""
+        """Return the report as JSON: the common fields of the certificates, then each certificate."""
         shared = self.shared()
         told = shared.keys() - {"granted"}
         rows = [{k: v for k, v in certificate.as_dict().items() if k not in told} for certificate in self.certificates]
@@ -287,7 +286,7 @@ class Proof(ABC, Generic[C]):
 
     @abstractmethod
     def certificate(self, engine: str = "dense", dtype: str | None = None) -> C:
-        """Return what is proved for an engine and a dtype, by default its widest.
+        """Return the certificate for an engine and a dtype, by default its widest.
 
         Raises:
             EngineError: for an unknown engine, or a dtype that it does not compute in.
@@ -295,14 +294,14 @@ class Proof(ABC, Generic[C]):
 
     @abstractmethod
     def report(self, questions: Questions) -> Report[C]:
-        """Return the certificates that are asked for.
+        """Return the report on some questions.
 
         Raises:
             EngineError: for an unknown engine or dtype.
         """
 
     def certificates(self, questions: Questions = Questions()) -> tuple[C, ...]:
-        """Return the certificates of the engines and dtypes that are asked about, by default of all."""
+        """Return the certificates for the engines and dtypes of the questions, by default all."""
         return tuple(self.certificate(engine, dtype) for engine, dtype in questions.pairs(self.engines))
 
     def _repr_html_(self) -> str:
@@ -312,9 +311,9 @@ class Proof(ABC, Generic[C]):
 
 # ── What proofs need of numbers ─────────────────────────────────────────────────────────────────────────────
 def largest(holds: Callable[[int], bool], most: int) -> int:
-    """Return the largest n ≤ `most` from 0 on such that `holds(n)`; 0 if there is none.
+    """Return the largest n from 0 to `most` with `holds(n)`; 0 if there is none.
 
-    By bisection: `holds` must be monotone, that is, hold for all smaller numbers as well.
+    By bisection, so `holds` must be monotone: if true for n, then for all smaller numbers.
     """
     low, high = 0, most + 1
     while high - low > 1:
@@ -334,5 +333,5 @@ def unrepresentable(decoder: Decoder, dtype: str) -> str | None:
 
 
 def roundoff(dtype: str) -> Fraction:
-    """Return u = 2^-p, by which an operation in `dtype` is off at most, relative to its result."""
+    """Return the unit roundoff u = 2^-p of `dtype`: the largest relative error of an operation."""
     return Fraction(1, 2 ** DIGITS[dtype])

@@ -1,4 +1,4 @@
-"""Labels as a source states them: variables at every position, the positions that heads attend to, what subspaces hold.
+"""Labels for probes: variables at every position, the positions that heads attend to, the contents of subspaces.
 
 Labels are columns: of all positions of some runs, one after the other. The room `labelling` of a source has a class for
 the labels of its runs: its `scheme`, and a method that computes them from the rows of runs, or from words.
@@ -23,7 +23,7 @@ texts that comes with the data; ``whole``: whole numbers; ``number``: floats."""
 RESERVED = ("run", "position", "token", "token_id", "answer", "answer_id")
 """The columns besides variables and heads; all but the last two come before them."""
 Seen = Literal["all", "one", "several"]
-"""How many positions a head attends to: all in its sight, exactly one, or those that the data list."""
+"""The positions that a head attends to: all in its sight, exactly one, or those that the data list."""
 HeldFunction = Literal["", "square", "positive", "negative", "is 0", "steps", "up to"]
 """A function of a number x, see `FUNCTIONS`. ``steps``: of each label ``a..b`` where x is between a and b, from 0 to 1;
 ``up to``: of each label k whether x is k or more."""
@@ -43,11 +43,11 @@ class LabelVariable:
     Args:
         name: the name of its column.
         kind: see `VariableKind`; labels: the list of labels, for the kind ``label`` only.
-        meaning: in a few words.
-        numeric: of a text, whether all of them are numbers, ``1/3`` too, as which files have them.
+        meaning: its meaning, in a few words.
+        numeric: for texts, whether all are numbers (``1/3`` too), which files then contain.
 
     Raises:
-        ShapeError: for labels of another kind, or for a label variable without labels.
+        ShapeError: for labels with another kind, or the kind ``label`` without labels.
     """
 
     name: str
@@ -73,11 +73,11 @@ class HeadPattern:
     """The positions that a head attends to, for readers.
 
     Args:
-        claim: what such a head `attends` to.
+        claim: the claim of such a head, see `Claim.attends`.
         meaning: the positions, in a few words.
-        formula: the positions, as an equation; source: where the paper has it.
+        formula: the positions, as an equation; source: its place in the paper.
         seen: see `Seen`.
-        name: of the heads, if readers know them by that and not by the claim.
+        name: the name of the heads for readers; empty: the claim.
     """
 
     claim: str
@@ -94,7 +94,7 @@ class HeadLabels:
 
     Args:
         layer, head: counted from 0.
-        name: of the head, for people; claim: the positions that it attends to, as its construction claims.
+        name: the name of the head; claim: the positions that its construction claims it attends to.
         mask: the positions in its sight, see `tm2tfr.transformer.weights.MASKS`.
         seen: see `Seen`.
     """
@@ -171,13 +171,13 @@ class Scheme:
     """The labels of a subject: the same for all its runs.
 
     Args:
-        variables: in the order of their columns.
+        variables: the variables, in the order of their columns.
         heads: all heads, layer by layer.
         held: name of a subspace -> its contents; None: unknown.
         answers: the labels of the answers; None: answers are numbers.
         nodes: number of a node, such as ``s5`` or ``c7`` in names of subspaces and variables -> its definition.
-        by_name: whether variables that can be set go by the names of their subspaces, instead of what these hold.
-        ends: the outcomes that are counted over runs; empty: outcomes are not counted.
+        by_name: whether variables that can be set are named after their subspaces, not after the contents of these.
+        ends: the outcomes that are counted over runs; empty: not counted.
     """
 
     variables: tuple[LabelVariable, ...]
@@ -207,11 +207,11 @@ LookMatrix = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Ragged:
-    """Several positions for each row: `places[offsets[p]:offsets[p + 1]]`, or every position in sight.
+    """A set of positions for each row: `places[offsets[p]:offsets[p + 1]]`, or every position in sight.
 
     Args:
         offsets: (rows + 1,); places: (offsets[-1],).
-        everything: (rows,): the rows for which every position in sight is meant; these have no places.
+        everything: (rows,): the rows with every position in sight, which have no places.
     """
 
     offsets: NDArray[np.int64]
@@ -238,7 +238,7 @@ class Ragged:
 
 
 HeadColumn = NDArray[np.int32] | Ragged
-"""Where a head looks from each row: one position, (rows,), or several."""
+"""The positions that a head attends to from each row: one position, (rows,), or several."""
 
 
 def joined(parts: Sequence[HeadColumn]) -> HeadColumn:
@@ -252,7 +252,7 @@ def joined(parts: Sequence[HeadColumn]) -> HeadColumn:
 
 
 def offsets_of(sizes: ArrayLike) -> NDArray[np.int64]:
-    """Return where each of some runs begins in their rows, and where the last ends: (runs + 1,)."""
+    """Return the first row of each run, and the end of the last: (runs + 1,)."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
@@ -264,7 +264,7 @@ def taken(offsets: NDArray[np.int64], runs: NDArray[np.int64]) -> tuple[NDArray[
 
 
 def sight_matrix(mask: str, n: int) -> NDArray[np.bool_]:
-    """Return which positions are in sight from each, see `tm2tfr.transformer.attention.in_sight`: (n, n)."""
+    """Return the matrix of visible positions, see `tm2tfr.transformer.attention.in_sight`: (n, n)."""
     every = np.ones((n, n), dtype=bool)
     return {"future": np.tril(every), "past": np.triu(every), "none": every}[mask]
 
@@ -280,8 +280,8 @@ class RunRows:
 
     Args:
         offsets: (runs + 1,); sizes: (runs,), the number of tokens of each input.
-        tokens, answers: (rows,), their numbers in the vocabulary.
-        columns: (rows,) of each column of the table: places among the labels of its subspace, -1 for ⊥; or whole numbers.
+        tokens, answers: (rows,), their indices in the vocabulary.
+        columns: (rows,) for each column of the table: indices into the symbols of its subspace, -1 for ⊥; or whole numbers.
     """
 
     offsets: NDArray[np.int64]
@@ -301,11 +301,11 @@ class LabelledWords:
     """The labels of some inputs of one length.
 
     Args:
-        defined: (inputs,): on which the program is defined; all else is about those alone, (inputs, n).
-        columns: of each variable; texts: of each variable that is a text the list that its values are places in.
-        looks: of each head, (inputs, n, n).
-        fed: the tokens fed, as their numbers in the vocabulary: (inputs, positions).
-        wanted: what each output has to be, see `tm2tfr.contract.source.ManyLabels`: (outputs, inputs, positions).
+        defined: (inputs,): whether the program is defined; the other arrays are only about defined inputs, (inputs, n).
+        columns: the values of each variable; texts: for each text variable the list that its values are indices of.
+        looks: the attention of each head, (inputs, n, n).
+        fed: the indices of the tokens fed in the vocabulary: (inputs, positions).
+        wanted: the reference's outputs, see `tm2tfr.contract.source.ManyLabels`: (outputs, inputs, positions).
     """
 
     defined: NDArray[np.bool_]
@@ -316,7 +316,7 @@ class LabelledWords:
     wanted: NDArray[np.float64]
 
     def attended(self, heads: Sequence[HeadLabels]) -> dict[str, HeadColumn]:
-        """Return the column of each head that has one."""
+        """Return the columns of heads."""
         found: dict[str, HeadColumn] = {}
         for head in heads:
             looks = self.looks[head.column]
@@ -335,13 +335,13 @@ def recoded(names: Sequence[str | None], labels: Sequence[str] | None) -> NDArra
 
 
 def claimed(decoder: Decoder) -> tuple[str, ...]:
-    """Return what the heads of a decoder are claimed to attend to, each claim once."""
+    """Return the claims of a decoder's heads, each once."""
     heads = (head for layer in decoder.layers for head in layer.heads)
     return tuple(dict.fromkeys(head.claim.attends for head in heads if head.claim is not None))
 
 
 def heads_of(decoder: Decoder, seen: Callable[[str], Seen | None]) -> tuple[HeadLabels, ...]:
-    """Return all heads; `seen`: a claim -> what such a head attends to, None if nothing is known of it."""
+    """Return all heads; `seen`: a claim -> the positions that such a head attends to, None if unknown."""
     found = []
     for n, layer in enumerate(decoder.layers):
         for k, head in enumerate(layer.heads):

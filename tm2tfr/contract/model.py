@@ -1,15 +1,15 @@
-"""What a model is: the variables of a construction and their equations, and the positions that its heads find.
+"""Models: the variables of a construction with their equations, and the positions that its heads attend to.
 
-A construction is a list of equations. Compilers state them as weights; a model states them a second time, on its own, in
-the order of the paper. From one model follow the specification of a run (what subspaces hold, and where heads look),
+A construction is a list of equations. Compilers state them as weights; a model states them independently, in the order of
+the paper. From one model follow the specification of a run (what subspaces hold, and where heads look),
 the labels of many runs, and causal runs, in which some variables are set: see `tm2tfr.contract.modelled`.
 
 Equations are written against `ModelColumns`: arrays over rows, one for each position of each run. A model says nothing of
 how the rows come about, whether all at once (`tm2tfr.contract.evaluation.WholeRuns`) or one position after the other, each
 token being the last answer (`SteppedRuns`).
 
-How values are stored: a label as its place in `ModelVariable.labels`, `NOTHING` for ⊥; whole numbers as integers; rational
-numbers and mixtures of labels (label -> share) as objects.
+How values are stored: a symbol as its index in `ModelVariable.labels`, `NOTHING` for ⊥; whole numbers as integers; rational
+numbers and mixtures of symbols (symbol -> share) as objects.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ModelStage = tuple[int, str]
 """(layer from 0, part), see `tm2tfr.contract.specification.STAGES`."""
 EMBEDDING: ModelStage = (-1, "embedding")
 NOTHING = -1
-"""⊥, the label of the zero vector, as its place among labels."""
+"""⊥, the symbol of the zero vector, as its index."""
 VariableValues = AnyArray
 """The values of a variable, see the module: (rows,)."""
 NamedValues = Mapping[str, VariableValues]
@@ -51,8 +51,8 @@ class LabelColumn:
     Args:
         name, meaning: its heading, and what it shows.
         kind: see `tm2tfr.contract.labelling.VariableKind`.
-        labels_of: of a label, what the subspace with its labels holds, where it is not that of the variable itself.
-        optional: whether it is left out where no subspace holds the variable.
+        labels_of: what the subspace with the symbols holds, if it is not that of the variable itself.
+        optional: whether it is left out if no subspace holds the variable.
     """
 
     name: str
@@ -64,33 +64,34 @@ class LabelColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelVariable:
-    """Something that has a value at every position.
+    """A variable of a model, with a value at every position.
 
     Args:
-        name: its name, which its subspace `holds` where it is stored.
-        meaning: what it is, in a few words.
+        name: its name, which its subspace, if any, `holds`.
+        meaning: its meaning, in a few words.
         kind: a label, or a number.
         equation: its value as a function of variables before it; None: see the model of the source.
-        shortcut: a faster way to the same, for labels: only in runs in which nothing is set, and as floats.
-        formula: the equation for readers, ``h = Σ_{j≤i} m_{j-1}``; source: where the paper has it, ``Eq. 8.7``.
-        since: after which stage it has its value.
-        stored: whether there are subspaces for it; otherwise other equations and labels use it, and weights do without.
+        shortcut: a faster equation for labels: only in runs without interventions, and in floats.
+        formula: the equation for readers, ``h = Σ_{j≤i} m_{j-1}``; source: its place in the paper, ``Eq. 8.7``.
+        since: the stage after which it has its value.
+        stored: whether there are subspaces for it; otherwise only other equations and labels use it.
         feature: whether it depends only on the position, and so cannot be a cause.
-        read_by: what reads it, in words; empty: nothing does.
-        subspace: the name of its subspace, where several hold the same; empty: the one that holds it.
-        labels: those that it can have; of a number none.
-        nothing: whether a label may be ⊥.
-        mixed: whether it can be a mixture of labels, or votes for several: stored as texts and mappings.
+        read_by: the variables or parts that read it, in words; empty: none.
+        subspace: the name of its subspace, if several hold the same; empty: the only one.
+        labels: its symbols; empty for a number.
+        nothing: whether its symbol may be ⊥.
+        mixed: whether it can be a mixture of symbols, or votes for several: stored as texts and mappings.
         least, largest: the smallest and the largest number that it can be set to; None: any.
-        among: the numbers that it can be set to, if these are all.
-        whole: whether it can be set to whole numbers only.
+        among: the only numbers that it can be set to.
+        whole: whether it can only be set to whole numbers.
         rational: whether its values are rational numbers, which are stored as objects.
-        share: whether subspaces hold it divided by i+1; its value is without that.
-        mirrors: what else holds the same number times -1, and is overwritten with it.
-        unset: why it cannot be set, though it can be seen; empty: it can.
-        tolerance: by how much a number may be off in the weights, where the model has what softmax comes close to.
+        share: whether subspaces hold it divided by i+1, which its value is not.
+        mirrors: the names of subspaces that hold the same number times -1, and are overwritten with it.
+        unset: the reason why it cannot be set; empty: it can.
+        tolerance: the error allowed in the weights, where softmax only approximates the model.
         column: the label column that it defines.
-        held: what its subspace holds, by label columns; its `mean` is over the positions of a claim. None: its own column.
+        held: the contents of its subspace, by label columns; its `mean` is over the positions of a claim. None: its own
+            column.
     """
 
     name: str
@@ -122,10 +123,10 @@ class ModelVariable:
 
     # ── what it can be set to
     def checked(self, value: VariableValue, where: str) -> VariableValue:
-        """Return a value that it can be set to: a label, None, or a number; text is read as what it stands for.
+        """Return a value that it can be set to: a symbol, None, or a number, also from its text.
 
         Raises:
-            UsageError: for anything else.
+                UsageError: for any other value.
         """
         if self.kind == "label":
             if value is None or value == "⊥":
@@ -167,11 +168,11 @@ class ModelVariable:
     # ── how its values are stored
     @property
     def coded(self) -> bool:
-        """Whether its values are stored as places among its labels."""
+        """Whether its values are stored as indices into its symbols."""
         return self.kind == "label" and not self.mixed
 
     def decoded(self, stored: VariableValues) -> VariableValues:
-        """Return stored values as texts, numbers and mixtures: of the same shape, objects."""
+        """Return stored values as texts, numbers and mixtures: an array of objects of the same shape."""
         if not self.coded:
             return stored.astype(object)
         texts = np.empty(len(self.labels) + 1, dtype=object)  # the last one stays None: ⊥ is -1
@@ -215,7 +216,7 @@ class Pattern(HeadPattern):
 
     Args:
         places: the positions, as a function of variables.
-        shortcut: a faster way to the same, only in runs in which nothing is set.
+        shortcut: a faster function, only for runs without interventions.
         column: the label column that it defines.
     """
 
@@ -229,16 +230,16 @@ class SourceModel:
     """The model of a program.
 
     Args:
-        variables: in the order in which they get their values.
-        patterns: where heads look.
-        vocabulary: the tokens; `ModelColumns.token` has places in it.
-        answer: the token answered, as its place in the vocabulary, as a function of variables.
-        columns: the names of the label columns, in the order in which they are published.
-        aliases: what else variables are called, such as the columns of the table: name -> variable.
-        outcomes: those of runs that are counted.
+        variables: the variables, in the order in which they get their values.
+        patterns: the positions that heads attend to.
+        vocabulary: the tokens; `ModelColumns.token` has indices into it.
+        answer: the index of the answered token in the vocabulary, as a function of variables.
+        columns: the names of the label columns, in the order of the data.
+        aliases: other names of variables, such as the columns of the table: name -> variable.
+        outcomes: the outcomes that are counted over runs.
         stop: the tokens that end a run once they are answered, after the prompt.
         positions: the most positions of a run; None: any number.
-        given: (the columns of the reference's table, as they are stored, the positions) -> what they say of variables.
+        given: (the stored columns of the reference's table, the positions) -> the values of variables that follow.
     """
 
     variables: tuple[ModelVariable, ...]
@@ -269,7 +270,7 @@ class SourceModel:
         return reached(self.held[what][0].since, layer, part)
 
     def named(self, name: str) -> ModelVariable:
-        """Return the variable of this name, or with this alias."""
+        """Return the variable with this name or alias."""
         return self.by_name[name if name in self.by_name else self.aliases[name]]
 
     @cached_property
@@ -288,12 +289,12 @@ KeyScore = Callable[[Getter, Getter], VariableValues]
 
 
 class ModelColumns(ABC):
-    """The values of variables at some rows, each a position of a run, and what heads find for them.
+    """The values of variables at some rows, each a position of a run, and the positions that heads attend to.
 
     Args:
-        model: what they are values of.
+        model: the model.
         i: (rows,) the position of each row in its run, from 0; run: (rows,) the number of its run.
-        token: (rows,) the token at it, as its place in the model's vocabulary.
+        token: (rows,) the token at it, as its index in the model's vocabulary.
     """
 
     model: SourceModel
@@ -319,7 +320,7 @@ class ModelColumns(ABC):
 
     @abstractmethod
     def latest_where(self, name: str) -> NDArray[np.int64]:
-        """Return the latest position j ≤ i at which a bit is 1; i where there is none."""
+        """Return the latest position j ≤ i at which a bit is 1; i if there is none."""
 
     @abstractmethod
     def best(self, score: KeyScore) -> Ragged:
@@ -335,14 +336,14 @@ class ModelColumns(ABC):
         return np.minimum(np.maximum(numbers, 0), self.i)
 
     def at(self, claim: str, name: str) -> VariableValues:
-        """Return the value of a variable at the one position that a head finds."""
+        """Return the value of a variable at the only position that a head attends to."""
         places = self.places(claim)
         if isinstance(places, Ragged):
             raise TypeError(f"heads with the claim {claim!r} find several positions: use mean")
         return self.there(name, self.run, places)
 
     def mean(self, claim: str, name: str) -> VariableValues:
-        """Return the mean of a variable over the positions that a head finds: exact numbers, or mixtures of labels."""
+        """Return the mean of a variable over the positions that a head attends to: exact, or a mixture of symbols."""
         places = self.places(claim)
         if not isinstance(places, Ragged):
             return self.at(claim, name)
@@ -406,5 +407,5 @@ def votes_of(value: VariableValue) -> Mapping[str, VariableValue]:
 
 
 def place_table(labels: Sequence[str | None], of: Sequence[str]) -> NDArray[np.int64]:
-    """Return labels as a table of their places among those of another variable; its last entry is that of ⊥, ⊥."""
+    """Return a table from symbols to their indices among those of another variable; its last entry maps ⊥ to ⊥."""
     return recoded([*labels, None], of).astype(np.int64)

@@ -1,10 +1,9 @@
-"""What follows from a model: the specification of a run, the labels of many runs, and causal runs.
+"""The specification of a run, labels, and causal runs, all derived from a model.
 
-In a causal run some variables are set. The values of a run are equations of each other: each variable at a position is a
-function of variables at this position and others. An intervention sets one, ``do(q at 5 = q3)`` (Pearl 2009): it has that
-value from the stage on after which it is written. What is computed from it afterwards sees the new value; what was computed
-before does not. A causal model knows no weights: what it says of an intervention is what weights must do when the subspace
-of that variable is overwritten.
+In a causal run some variables are set. Each variable at a position is a function of variables at this position and others.
+An intervention sets one, ``do(q at 5 = q3)`` (Pearl 2009): it has that value from the stage on after which it is written.
+Variables computed from it afterwards see the new value; those computed before do not. A causal model is independent of
+weights: it predicts what weights must do when the subspace of that variable is overwritten.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
 CausalValue = VariableValue
-"""The value of a variable; a mixture can be seen but not set."""
+"""The value of a variable; a mixture can occur, but cannot be set."""
 
 Settings = Mapping[tuple[str, int], CausalValue]
-"""(variable, position) -> the value that it is set to."""
+"""(variable, position) -> its new value."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +47,11 @@ class CausalRun:
     """A run of a causal model.
 
     Args:
-        tokens: those fed, from position 0 on.
-        answers: what is answered at each position: the token, or of a labeller each output.
+        tokens: the tokens fed, from position 0 on.
+        answers: the answer at each position: the token, or for a sequence model each output.
         cells: for each position the value of every variable.
-        doubts: (variable, position) -> why its value in the weights is not known: nothing like it occurs in any run.
-        unanswered: position -> the numbers of the outputs whose answer is not known there, with why.
+        doubts: (variable, position) -> why its value in the weights is unknown: such values occur in no run.
+        unanswered: position -> the numbers of the outputs with unknown answers there, with the reason.
     """
 
     tokens: tuple[str, ...]
@@ -63,17 +62,17 @@ class CausalRun:
 
 
 class ReadOff(Protocol):
-    """A value that no subspace holds: what needs it reads it from variables, and by these it is set."""
+    """A value that no subspace holds: weights read it from other variables, which are set in its place."""
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The variables."""
 
     def at(self, position: int) -> CausalValue:
-        """Return it at a position of the run without any intervention."""
+        """Return its value at a position of the run without interventions."""
 
     def settings(self, value: CausalValue, position: int, where: str) -> Settings:
-        """Return the settings of its variables that give it a value.
+        """Return the settings of its variables that make it equal a value.
 
         Raises:
             UsageError: if it cannot have that value.
@@ -89,19 +88,19 @@ class CausalModel(Protocol):
 
     @property
     def aliases(self) -> Mapping[str, str]:
-        """What else variables are called, such as the columns of the table: name -> variable."""
+        """Other names of variables, such as the columns of the table: name -> variable."""
 
     @property
     def opposites(self) -> Mapping[str, str]:
-        """The names of truth values that variables are the opposites of: name -> variable; which is 1 where it is 0."""
+        """The names of negated truth values: name -> the variable that is 1 where it is 0."""
 
     @property
     def read_off(self) -> Mapping[str, ReadOff]:
-        """The values that are set by other variables, by their names."""
+        """The values that are set through other variables, by name."""
 
     @property
     def fixed(self) -> Mapping[str, str]:
-        """What subspaces hold beside the variables, with the reason why that cannot be set."""
+        """The contents of other subspaces, with the reason why they cannot be set."""
 
     def run(self, settings: Settings, max_positions: int) -> CausalRun:
         """Return the run in which variables have these values, of at most `max_positions` positions."""
@@ -115,7 +114,7 @@ DescribedModel = tuple[tuple[ModelVariable, ...], tuple[HeadPattern, ...]]
 
 
 def described(model: SourceModel, decoder: Decoder) -> DescribedModel:
-    """Return the part of a model that weights have, for readers."""
+    """Return the part of a model that the weights have, for readers."""
     held, claims = {subspace.holds for subspace in decoder.layout.subspaces}, claimed(decoder)
     variables = tuple(each for each in model.variables if not each.stored or each.name in held)
     return variables, tuple(each for each in model.patterns if each.claim in claims)
@@ -126,7 +125,7 @@ class ModelSpecification(Specification):
     """The specification of a run whose tokens are known, see `tm2tfr.contract.specification.Specification`.
 
     Args:
-        tokens: those fed, from position 0 on.
+        tokens: the tokens fed, from position 0 on.
         table: column of the table -> the reference's cells, as texts and numbers.
     """
 
@@ -142,7 +141,7 @@ class ModelSpecification(Specification):
         return self._tokens
 
     def covers(self, layout: Residual) -> bool:
-        """Return whether every subspace of `layout` is claimed to hold something that the model has."""
+        """Return whether the model has the claimed content of every subspace of `layout`."""
         return all(subspace.holds in self.model.held for subspace in layout.subspaces)
 
     def holds(self, what: str, layer: int, part: str) -> bool:
@@ -150,7 +149,7 @@ class ModelSpecification(Specification):
         return self.model.holds(what, layer, part)
 
     def values(self, i: int) -> Mapping[str, VariableValue]:
-        """Return what every subspace holds at position `i`, once it is written."""
+        """Return the value of every subspace at position `i`, after it is written."""
         found: dict[str, VariableValue] = {}
         for name, (variable, sign) in self.model.held.items():
             value = variable.decoded(self.columns[variable.name][i : i + 1])[0]
@@ -160,7 +159,7 @@ class ModelSpecification(Specification):
         return found
 
     def attended(self, where: str, i: int) -> Sequence[int]:
-        """Return the positions to which a head with the claim `where` attends from position `i`; none: no such claim."""
+        """Return the positions that a head with the claim `where` attends to from `i`; empty for an unknown claim."""
         pattern = self.model.by_claim.get(where)
         if pattern is None:
             return ()
@@ -174,7 +173,7 @@ class ModelSpecification(Specification):
 
 
 def stored_values(variable: ModelVariable, values: Sequence[VariableValue]) -> VariableValues:
-    """Return values as the model stores them."""
+    """Return values in the form in which the model stores them."""
     if variable.coded:
         return recoded(values, variable.labels)
     found = np.empty(len(values), dtype=object)
@@ -187,7 +186,7 @@ class ModelLabels:
     """The labels of runs whose tokens and tables are known.
 
     Args:
-        decoder: the weights, of which only claims and labels are read.
+        decoder: the weights, of which only claims and symbols are read.
     """
 
     def __init__(self, model: SourceModel, decoder: Decoder) -> None:
@@ -208,7 +207,7 @@ class ModelLabels:
         return (self._of_variables.get(name) or self._of_patterns[name])[0]
 
     def _published(self, name: str) -> bool:
-        """Return whether there is a column of this name: of some variables only if these weights have them."""
+        """Return whether the data have this column: for some variables only if these weights have them."""
         if not self._column(name).optional:
             return True
         return self._layout.holding(self._of_variables[name][1].name) is not None
@@ -234,11 +233,11 @@ class ModelLabels:
         return held if held is None or sign == 1 else replace(held, times=-held.times)
 
     def answers(self, raw: RunRows) -> NDArray[np.int32]:
-        """Return what is answered at each position: its number in the vocabulary."""
+        """Return the index in the vocabulary of the answer at each position."""
         return np.asarray(self._model.answer(self._evaluated(raw)), dtype=np.int32)
 
     def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
-        """Return the column of each variable, and of each head that has one."""
+        """Return the columns of variables and heads."""
         columns = self._evaluated(raw)
         found: VariableColumns = {}
         for label in self.scheme.variables:
@@ -269,7 +268,7 @@ class ModelLabels:
 
 
 def relabelled(places: VariableValues, labels: Sequence[str], wanted: Sequence[str]) -> VariableValues:
-    """Return places among labels as places among others."""
+    """Return indices into symbols as indices into others."""
     return places if labels == wanted else np.asarray(place_table(labels, wanted)[places])
 
 
@@ -281,8 +280,8 @@ class ModelRuns:
     """A run on one input, as equations, see `tm2tfr.contract.modelled.CausalModel`.
 
     Args:
-        prompt: all tokens that are fed before the first answer.
-        decoder: the weights, of which only the subspaces' claims and labels are read.
+        prompt: the tokens that are fed before the first answer.
+        decoder: the weights, of which only the subspaces' claims and symbols are read.
     """
 
     def __init__(self, model: SourceModel, prompt: Sequence[str], decoder: Decoder) -> None:
@@ -323,7 +322,7 @@ class ModelRuns:
         return [self._run(r, int(ends[r]), answers, cells) for r in range(count)]
 
     def _grouped(self, settings: Sequence[Settings]) -> dict[tuple[str, int], tuple[NDArray[np.int64], VariableValues]]:
-        """Return where a variable is set in which runs, and to what."""
+        """Return the settings of a variable: runs, positions and values."""
         found: dict[tuple[str, int], tuple[list[int], list[VariableValue]]] = {}
         for r, own in enumerate(settings):
             for key, value in own.items():

@@ -79,7 +79,7 @@ class Trace:
         answer: the decoder's verdict as an outcome, or the stop token that ended its run if the table is not the
             chapter's; ``end`` where its position table ends, or the sequence that it labels; ``limit`` without an answer.
         T: the number of intermediate steps of Definition 8.1, the tokens between BOS and the answer: for a machine its
-        number of steps, plus one if it halts for lack of a rule. 0 for a sequence model; None if the run did not end.
+            number of steps, plus one if it halts for lack of a rule. 0 for a sequence model; None if the run did not end.
         result: the reference's result, a `tm2tfr.contract.source.RunResult`; None without a check.
         compared: the number of cells compared.
         divergence: the first difference, None if there is none.

@@ -43,8 +43,7 @@ class RunOptions:
         stop: called between two blocks of positions; if it returns True, the run is saved and raises `Interrupted`.
 
     Raises:
-        EngineError: for a limit that is not a number of steps, a time that is not one of seconds, a dtype beside an engine,
-            and for any other value that is not as described above.
+        EngineError: for an invalid limit or time, a dtype beside an engine object, or any other invalid value.
         OutputError: for a file that is not a path.
     """
 
@@ -94,7 +93,7 @@ class RunOptions:
 
 
 def check_engine(engine: object, dtype: object) -> None:
-    """Raise EngineError unless `engine` is a name or an engine, and `dtype` a name that is not given beside an engine."""
+    """Raise EngineError unless `engine` is a name or an engine, and `dtype` a name, which an engine object excludes."""
     if not isinstance(engine, str) and (isinstance(engine, type) or not hasattr(engine, "start")):
         raise EngineError(f"{engine!r} is not an engine: use auto, dense, exact or fast, or an engine object")
     if dtype is not None and (not isinstance(dtype, str) or not dtype):
@@ -123,7 +122,7 @@ def check_steps(max_steps: object) -> None:
 
 
 def as_list(inputs: object) -> str:
-    """Return how what is not a list of words is written as one."""
+    """Return the advice on how to write a value as a list of words."""
     return f"write {[inputs]!r}" if isinstance(inputs, str) else "write words as text in a list"
 
 
@@ -146,7 +145,7 @@ def path(name: object, what: str) -> Path | None:
 
 
 def needed_path(name: object, what: str) -> Path:
-    """Return the name of a file or folder that has to be given, as a path.
+    """Return the required name of a file or folder as a path.
 
     Raises:
         OutputError: if it is neither text nor a path.
@@ -243,13 +242,13 @@ class Plan(RunOptions):
 
 
 class Finding(NamedTuple):
-    """One thing that a check says.
+    """One finding of a check.
 
     Args:
-        text: for people, one line or several; empty: nothing.
-        data: returns it as plain data, which may take a proof; None: there is none.
-        good: whether it is right; None: it judges nothing.
-        note: whether it is beside the result, on standard error: notes and warnings.
+        text: one line or several, for people; empty: none.
+        data: returns the finding as plain data, which may take a proof; None: no data.
+        good: whether the result is right; None: no judgement.
+        note: whether it is a note or a warning, for standard error.
     """
 
     text: str = ""
@@ -283,36 +282,36 @@ class CheckReport:
         return [dict(each.data()) for each in self.said if each.data is not None]
 
     def __repr__(self) -> str:
-        """Return whether it passed, and how many lines it has."""
+        """Return whether it passed, and its number of lines."""
         return f"<CheckReport: {'passed' if self.passed else 'FAILED'}, {counted(len(str(self).splitlines()), 'line')}>"
 
     def __str__(self) -> str:
-        """Return it in lines."""
+        """Return the findings as lines."""
         return "\n".join(each.text for each in self.said if each.text and not each.note)
 
 
 class Shown(NamedTuple):
-    """What a run gets: `progress` shows how far it is, `stop` says whether it is to be saved and ended."""
+    """The callbacks of a run: `progress` shows its progress, `stop` returns whether to save and end it."""
 
     progress: Progress | None = None
     stop: Callable[[], bool] | None = None
 
 
 class Watcher:
-    """Who is shown how far a long run is, and hears what a check says: nobody. A command line shows it on a terminal."""
+    """Receives progress and findings, and ignores them. The command line has one that shows them on a terminal."""
 
     @contextmanager
     def run(self, max_steps: int | None, *, steady: bool) -> Iterator[Shown]:
-        """Yield what one run shows and hears; `max_steps` is its limit, and `steady`: every step takes the same time."""
+        """Yield the callbacks of one run; `max_steps` is its limit, and `steady`: every step takes the same time."""
         yield Shown()
 
     @contextmanager
     def inputs(self) -> Iterator[Progress | None]:
-        """Yield what shows how many inputs are done, and of how many."""
+        """Yield a callback for the numbers of inputs done, and of all."""
         yield None
 
     def hear(self, said: Finding) -> None:
-        """Take what a check says, as soon as it is known; that a run will be slow is said before it as well."""
+        """Take a finding as soon as it is known; the warning that a run will be slow comes before the run."""
 
 
 NOBODY = Watcher()

@@ -1,4 +1,4 @@
-"""What a run's output layer predicts: the probability of each answer by Eq. 8.3, and of a whole sequence of them."""
+"""Probabilities by Eq. 8.3: of each answer of a run, and of a whole sequence."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tm2tfr.transformer.claims import sections
 from tm2tfr.transformer.weights import Decoder
 
 MOST_FORCED = 1_024
-"""The reference's tokens are fed to the weights to get their probability if they are at most this many."""
+"""The most tokens of the reference that are fed to the weights to compute their probability."""
 OTHER = "other"
-"""The heading of the most probable token that is not the one answered."""
+"""The heading of the most probable token other than the answer."""
 
 
 class Likelihood(NamedTuple):
-    """The probability of some generated tokens together.
+    """The probability of a sequence of generated tokens.
 
     Args:
-        tokens: how many they are.
+        tokens: the number of tokens.
         log: the natural logarithm of the product of their probabilities.
-        least: the smallest of these; position: where it is.
+        least, position: the smallest of these probabilities, and its position.
     """
 
     tokens: int
@@ -44,20 +44,20 @@ class Likelihood(NamedTuple):
 
     @classmethod
     def of(cls, logs: Iterable[float], first: int) -> Likelihood:
-        """Return that of tokens with these logarithms, the first of them answered at position `first`."""
+        """Return the likelihood of tokens with these log probabilities, the first of them answered at position `first`."""
         known = list(logs)
         worst = min(range(len(known)), key=known.__getitem__, default=0)
         return cls(len(known), sum(known), exp(known[worst]) if known else 1.0, first + worst)
 
 
 class Predictions:
-    """Collects what is predicted at each position of one run; draws the tokens if that is asked for.
+    """Collects the probabilities at each position of one run; draws tokens if it has a seed.
 
     Args:
         first: the position that answers the first generated token.
 
     Raises:
-        EngineError: for a labeller whose outputs are all numbers, or whose tokens are to be drawn.
+        EngineError: for a sequence model whose outputs are all numbers, or with a seed.
     """
 
     def __init__(self, decoder: Decoder, prompt: Sequence[str], sampling: Sampling) -> None:
@@ -96,17 +96,17 @@ class Predictions:
         return self._cells[:rows]
 
     def departs(self, want: AnyRow | None, row: AnyRow | None) -> bool:
-        """Return whether the weights prefer what the reference answers, and another token was drawn: nothing is wrong."""
+        """Return whether the weights prefer the reference's answer, and another token was drawn: the weights are right."""
         if self.draw is None or want is None or row is None or want[:-1] != row[:-1]:
             return False
         return bool(want[-1] == self._best[row[0]] and want[-1] != row[-1])
 
     def likelihood(self, tokens: int) -> Likelihood | None:
-        """Return that of the tokens generated at the first `tokens` positions; None of a labeller."""
+        """Return the likelihood of the tokens generated at the first `tokens` positions; None for a sequence model."""
         return None if self._decoder.labeller else Likelihood.of(self._logs[self.first : tokens], self.first)
 
     def of_reference(self, rows: Iterator[AnyRow], engine: Engine) -> Likelihood | None:
-        """Return that of the reference's tokens, which are fed to the weights; None if they are too many, or labels."""
+        """Return the likelihood of the reference's tokens, fed to the weights; None for labels or too many tokens."""
         if self._decoder.labeller:
             return None
         session, logs, numbers = engine.start(self._decoder), list[float](), self._decoder.numbers
@@ -124,7 +124,7 @@ class Predictions:
 
 
 def _parts(decoder: Decoder) -> Iterator[tuple[str, Sequence[str], slice]]:
-    """Yield what has a distribution: its name, its tokens or labels, and where its logits are."""
+    """Yield each distribution: its name, its tokens or labels, and the indices of its logits."""
     if not decoder.labeller:
         yield "y", decoder.vocabulary, slice(None)
     for output, cut in sections(decoder.outputs):
@@ -142,7 +142,7 @@ def _columns(names: Sequence[str]) -> Iterator[Column]:
 
 
 def _other(labels: Sequence[str], logs: NDArray[np.float64], number: int) -> tuple[object, object]:
-    """Return the most probable label but one, and its probability; None if there is no other."""
+    """Return the most probable label other than the given one, and its probability; None without another."""
     rest = [n for n in range(len(labels)) if n != number]
     if not rest:
         return None, None

@@ -41,7 +41,7 @@ class Explained:
         return {variable.name: variable for variable in self.variables}
 
     def layer_of(self, variable: ModelVariable) -> str:
-        """Return the layer and the part of it that write a variable; nothing where no subspace holds it."""
+        """Return the layer and its part that write a variable; empty if no subspace holds it."""
         number = variable.since[0]
         if not variable.stored:
             return ""
@@ -80,7 +80,7 @@ class Explained:
         """Return it as plain data; layers count from 1, and the embedding is layer 0.
 
         Args:
-            labels: whether variables have their ``labels``, of which a circuit of 48,000 gates has as many.
+            labels: include the ``labels`` of variables; a circuit of 48,000 gates has 48,000.
         """
         variables, patterns = (_variable(each, labels=labels) for each in self.variables), map(_pattern, self.patterns)
         return {"subject": self.name, "kind": self.noun, "variables": [*variables], "patterns": [*patterns]}

@@ -1,4 +1,4 @@
-"""A generated string step by step, as Figure 8.1a of the chapter has it: what is fed, the probabilities, what comes out."""
+"""A generated string step by step, as in Figure 8.1a of the chapter: the token fed, the probabilities, the answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tm2tfr.transformer.weights import Decoder
 MOST_STEPS = 60
 """The most steps that are shown: those from the first generated token on."""
 MOST_TOKENS = 24
-"""The most tokens that have a line of their own."""
+"""The most tokens with a line of their own."""
 HEIGHTS = " ▁▂▃▄▅▆▇█"
 """How text shows a probability: below 1/16 nothing, then in eighths."""
 _ANSWERED = "*"
@@ -33,12 +33,12 @@ class NextTokens:
     """The distribution over the next token at each step of a run.
 
     Args:
-        title: for people.
+        title: the title of the picture.
         fed: (steps,) the token at each position, from the one that answers the first generated token on.
-        tokens: (rows,) the tokens that have a line; the last one stands for all others if there are more.
+        tokens: (rows,) the tokens with a line; the last line stands for all others if there are more.
         probabilities: (rows, steps).
-        answered: (steps,) the row of the token that is answered at each step.
-        first: the position of the first step.
+        answered: (steps,) the row of the answer at each step.
+        first: the position of the first step, from 0.
     """
 
     title: str
@@ -49,7 +49,7 @@ class NextTokens:
     first: int
 
     def text(self) -> str:
-        """Return a line for each token with a bar for each step, and a star at the one that is answered."""
+        """Return a line per token with a bar for each step, and a star at the answer."""
         levels = np.rint(self.probabilities * (len(HEIGHTS) - 1)).astype(int)
         rows = [
             "".join(HEIGHTS[n] + (_ANSWERED if self.answered[s] == row else " ") for s, n in enumerate(heights))
@@ -67,7 +67,7 @@ def next_tokens(
     """Run a decoder, and return the distribution at each of the first `most` steps.
 
     Raises:
-        EngineError: for a labeller, which generates nothing.
+        EngineError: for a sequence model, which generates nothing.
     """
     if decoder.labeller:
         what = "these weights label a whole sequence, and generate no next token"
@@ -94,7 +94,7 @@ def next_tokens(
 
 
 def _rows(shares: NDArray[np.float64], answers: Sequence[int]) -> list[int]:
-    """Return the tokens that have a line of their own, in vocabulary order: those answered, and the most probable."""
+    """Return the tokens with a line of their own, in vocabulary order: the answers, and the most probable tokens."""
     order = [*dict.fromkeys(answers), *np.argsort(-shares.max(axis=1), kind="stable").tolist()]
     kept = list(dict.fromkeys(order))[: MOST_TOKENS if len(shares) > MOST_TOKENS + 1 else len(shares)]
     return sorted(kept)
@@ -103,7 +103,7 @@ def _rows(shares: NDArray[np.float64], answers: Sequence[int]) -> list[int]:
 def next_tokens_figure(found: NextTokens, path: Path) -> Any:
     """Return a matplotlib figure: a column for each step with a bar for each token, the answered ones in colour.
 
-    Below a column stands the token that is fed, above it the one that comes out, which is fed at the next step.
+    Below a column is the token that is fed, above it the answer, which is fed at the next step.
 
     Raises:
         OutputError: if matplotlib is missing.

@@ -1,4 +1,4 @@
-"""One head's scores at one position of a run: what it thinks of each position that it sees, and what each gets."""
+"""The attention weights of a head in a run, and its scores at one query position."""
 
 from __future__ import annotations
 
@@ -37,15 +37,16 @@ class AttentionMap:
     """The attention of one head in a run.
 
     Args:
-        title: for people.
-        weights: (rows, positions): what position i gives to position j; 0 where the head's mask hides j.
-        rows: what is predicted at each position, or what looks; columns: what is fed at each.
-        axis: what the rows are, for people.
-        mask: which positions the head sees.
-        first: the position of the first row.
+        title: the title of the picture.
+        weights: (rows, positions): the weight that query position i gives to key position j; 0 where the mask hides j.
+        rows: the names of the query positions: the token predicted there, or the token itself.
+        columns: the names of the key positions: the tokens.
+        axis: the name of the axis of rows.
+        mask: which key positions the head sees.
+        first: the position of the first row, from 0.
 
     Raises:
-        ShapeError: if there are not as many names as rows and positions.
+        ShapeError: if the numbers of names and of rows or positions differ.
     """
 
     title: str
@@ -62,7 +63,7 @@ class AttentionMap:
             raise ShapeError(f"{there}, for attention of shape {self.weights.shape}: give one name for each")
 
     def text(self) -> str:
-        """Return the map as text: a line for each row with a block for each position in sight, then what shades mean."""
+        """Return the map as text: a line per row with a block for each visible position, then the legend."""
         levels = np.ceil(np.clip(self.weights, 0, 1) * (len(BLOCKS) - 1) - 1e-3).astype(int)
         sights = [in_sight(self.mask, self.first + i, len(self.columns)) for i in range(len(self.rows))]
         cells = [" " * s.start + "".join(BLOCKS[n] for n in levels[i, s.start : s.stop]) for i, s in enumerate(sights)]
@@ -82,17 +83,16 @@ def attention_map(
     max_positions: int | None = None,
     first: int = 0,
 ) -> AttentionMap:
-    """Return where a head looks in the run on `prompt`.
+    """Return the attention weights of a head in the run on `prompt`.
 
     Args:
         layer, head: as in the paths of weights: ``layers.1.heads.0`` is the first head of the first layer.
-        symbols: the names of all tokens fed and of the last one answered; by default their positions and the tokens, which
-            the rows of a labeller have as well.
-        first: the position of the first row; the rows before it are left out.
+        symbols: the names of all tokens fed and of the last one answered; by default position and token.
+            first: the position of the first row; earlier rows are left out.
 
     Raises:
-        EngineError: if there is no such layer or head, or the prompt cannot be run.
-        ShapeError: if there are not as many symbols as tokens.
+        EngineError: for an unknown layer or head, or if the prompt cannot be run.
+        ShapeError: if the numbers of symbols and tokens differ.
     """
     looked_at = head_of(decoder, layer, head)
     steps = list(generate(decoder, prompt, engine=engine, max_positions=max_positions))
@@ -123,7 +123,7 @@ def attention_map(
 def weights_of(
     head: Head, scores: ArrayLike, attended: AttendedPlaces, *, position: int, count: int
 ) -> NDArray[np.float64]:
-    """Return what a head gives to each of the `count` positions from one of them: (count,), see `Watch.head`."""
+    """Return the weights that one position gives to each of `count` positions: (count,), see `Watch.head`."""
     found = np.zeros(count)
     if head.weighting == "softmax" and not head.uniform:
         there = in_sight(head.mask, position, count)
@@ -137,7 +137,7 @@ def head_of(decoder: Decoder, layer: int, head: int, *, first: int = 0) -> Head:
     """Return a head: `layer` counts from 1, `head` from 0.
 
     Args:
-        first: the number that people give to the first head, for complaints.
+        first: the number of the first head in messages.
 
     Raises:
         EngineError: if there is none.
@@ -164,13 +164,13 @@ def attention_figure(found: AttentionMap, path: Path) -> Any:
 def attention_figures(lines: Sequence[Sequence[AttentionMap]], path: Path, title: str = "") -> Any:
     """Return a matplotlib figure of maps of one size, and their scale: white is 0, black is 1.
 
-    Of a small map each weight that does not round to 0 is written in its field, ties of average-hard attention as the
-    shares that they get. Of a large one not every position is named. A line separates what the head's mask hides.
+    A small map shows each weight that does not round to 0 as a number, ties of average-hard attention as fractions. A large
+    map names only some positions. A line separates the positions that the mask hides.
 
     Args:
-        lines: the maps that stand side by side, line by line.
-        path: where it goes, for complaints.
-        title: of all of them.
+        lines: the maps side by side, line by line.
+        path: the file, for messages.
+        title: the title of the figure.
 
     Raises:
         OutputError: if matplotlib is missing.
@@ -220,21 +220,21 @@ FEW = 24
 MOST_NAMED = 60
 """The most positions that are named beside a map."""
 MOST_INCHES = 12.0
-"""The largest side of a map, but for what stands beside it."""
+"""The largest side of a map, without its labels, in inches."""
 
 
 def plain(text: str) -> str:
-    """Return a text as matplotlib shows it as it is: no formula begins at a dollar sign."""
+    """Return a text escaped for matplotlib: a dollar sign begins no formula."""
     return visible(text).replace("$", r"\$")
 
 
 def named(axis: Any, names: Sequence[str], *, size: float, first: int = 0, field: float = 1.0) -> None:
-    """Name the positions at an axis of a plot; not all of them where there are too many.
+    """Name the positions at an axis of a plot; only some if there are too many.
 
     Args:
-        size: of the letters, in points.
+        size: the font size, in points.
         first: the position of the first name.
-        field: how far apart positions are, in inches: below the plot, names that are wider stand upright.
+        field: the distance between positions, in inches: below the plot, wider names are vertical.
     """
     step = max(-(-len(names) // MOST_NAMED), 1)
     wide = 0.65 * size * max(map(len, names), default=0)
@@ -244,7 +244,7 @@ def named(axis: Any, names: Sequence[str], *, size: float, first: int = 0, field
 
 
 def share(weight: float) -> str:
-    """Return a weight as it is written in a picture: ``1/3`` for a third."""
+    """Return a weight as a picture shows it: ``1/3`` for a third."""
     parts = round(1 / weight) if weight > 1e-6 else 0
     if parts and abs(parts * weight - 1) < 1e-9:
         return "1" if parts == 1 else f"1/{parts}"
@@ -252,7 +252,7 @@ def share(weight: float) -> str:
 
 
 def _hidden(found: AttentionMap) -> list[tuple[list[float], list[float]]]:
-    """Return the line between what is in sight and what the head's mask hides, as coordinates (x, y)."""
+    """Return the line between visible and hidden positions, as coordinates (x, y)."""
     if found.mask == "none":
         return []
     xs, ys = [], []
@@ -277,7 +277,7 @@ def saved(path: Path, draw: Callable[[Path], Any], title: str) -> None:
     """Write the matplotlib figure that `draw` returns to a .png, .svg or .pdf file: the same figure as the same bytes.
 
     Args:
-        title: what it shows, for readers that do not see it.
+        title: a description, for screen readers.
 
     Raises:
         OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
@@ -294,7 +294,7 @@ def saved(path: Path, draw: Callable[[Path], Any], title: str) -> None:
 
 
 LOOKED_AT, OTHERS = "#0b7285", "0.6"
-"""The colours of positions that get a share, and of those that get none."""
+"""The colours of positions with and without attention weight."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,15 +302,15 @@ class ScoresAt:
     """The scores of one head at one position.
 
     Args:
-        title: for people.
-        position: the one that looks.
-        first: the first position in sight.
-        names: of the positions in sight, from `first` on.
-        scores: (n_key,), theirs, as the engine computed them.
-        weights: (n_key,), what each of them gets.
+        title: the title of the picture.
+        position: the query position, from 0.
+        first: the first visible key position.
+        names: the names of the visible positions, from `first` on.
+        scores: (n_key,), their scores, as the engine computed them.
+        weights: (n_key,), their attention weights.
 
     Raises:
-        ShapeError: if there are not as many scores and weights as names.
+        ShapeError: if the numbers of scores, weights and names differ.
     """
 
     title: str
@@ -326,7 +326,7 @@ class ScoresAt:
             raise ShapeError(f"{there}: give one of each for each position in sight")
 
     def text(self) -> str:
-        """Return the scores as text: a line for each position in sight with its score, and its weight if that is not 0."""
+        """Return the scores as text: a line per visible position with its score, and its weight unless that is 0."""
         cells = [
             (visible(name), f"{score:g}", share(weight) if weight else "")
             for name, score, weight in zip(self.names, self.scores, self.weights, strict=True)
@@ -349,7 +349,7 @@ def head_scores(
     """Return the scores of a head at a position of the run on `prompt`; see `tm2tfr.tables.scores.attention_map`.
 
     Raises:
-        EngineError: if there is no such layer, head or position, or the prompt cannot be run.
+        EngineError: for an unknown layer, head or position, or if the prompt cannot be run.
     """
     looking = head_of(decoder, layer, head)
     fed = [step.token for step in generate(decoder, prompt, engine=engine, max_positions=max_positions)]
@@ -372,10 +372,10 @@ def head_scores(
 
 
 def scores_figure(found: ScoresAt, path: Path) -> Any:
-    """Return a matplotlib figure of the scores: a line for each position, with its share where it gets one.
+    """Return a matplotlib figure of the scores: a line per position, with its attention weight unless that is 0.
 
     Args:
-        path: where it goes, for complaints.
+        path: the file, for messages.
 
     Raises:
         OutputError: if matplotlib is missing.

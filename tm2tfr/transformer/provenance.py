@@ -1,6 +1,6 @@
-"""Where weights come from, as far as they say so. Only this module spells the keys of `Decoder.provenance`.
+"""The origin of weights, as they state it. Only this module spells the keys of `Decoder.provenance`.
 
-The keys: ``construction``, ``source`` (the text of what was compiled), ``name``, ``option.NAME`` for each option of the
+The keys: ``construction``, ``source`` (the text of the program), ``name``, ``option.NAME`` for each option of the
 construction, ``tm2tfr`` (the version that compiled it), ``notes`` (remarks about the weights, one per line) and,
 once attention is soft, ``attention`` and ``temperature``: a number, ``local`` where each head has its own, for runs of
 at most ``length`` positions, ``none`` where they hold for any length, ``per-position`` or ``paper, 1/τ = n`` where it is a
@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from tm2tfr._version import __version__
 
 Provenance = Mapping[str, str]
-"""What `Decoder.provenance` is, and what a weight file or an export states."""
+"""The type of `Decoder.provenance`, which weight files and exports store."""
 
 CONSTRUCTION, SOURCE, NAME, TM2TFR = "construction", "source", "name", "tm2tfr"
 NOTES = "notes"
 ATTENTION, TEMPERATURE, LENGTH = "attention", "temperature", "length"
 OPTION = "option."
 HIDDEN = "hidden"
-"""The construction that weights state whose answer is hidden: none."""
+"""The construction of hidden weights."""
 _VERSION_1 = "machine"
 
 
@@ -44,7 +44,7 @@ def notes(provenance: Provenance) -> tuple[str, ...]:
 
 
 def without_effect(provenance: Provenance) -> tuple[str, ...]:
-    """Return the notes on options that change nothing, which are those that begin with ``--``."""
+    """Return the notes on options without effect, which begin with ``--``."""
     return tuple(note for note in notes(provenance) if note.startswith("--"))
 
 
@@ -57,7 +57,7 @@ def locally_softened(provenance: Provenance, length: int | None) -> dict[str, st
     """Return the provenance of the same weights with softmax attention, each head by its own bound.
 
     Args:
-        length: the most positions that this is right for; None: any number, without a temperature.
+        length: the most positions for which the bounds hold; None: any number, without a temperature.
     """
     said = {**provenance, ATTENTION: "softmax", TEMPERATURE: "none" if length is None else "local"}
     return said if length is None else {**said, LENGTH: str(length)}
@@ -73,17 +73,17 @@ def tempered(provenance: Provenance, word: str) -> dict[str, str]:
 
 
 def is_softened(provenance: Provenance) -> bool:
-    """Return whether weights were made from others that have average-hard attention."""
+    """Return whether weights were made from weights with average-hard attention."""
     return TEMPERATURE in provenance
 
 
 def hidden() -> dict[str, str]:
-    """Return the provenance of weights whose answer is hidden."""
+    """Return the provenance of hidden weights."""
     return {CONSTRUCTION: HIDDEN, NAME: HIDDEN}
 
 
 def is_hidden(provenance: Provenance) -> bool:
-    """Return whether weights state that their answer is hidden."""
+    """Return whether weights state that they are hidden."""
     return provenance.get(CONSTRUCTION) == HIDDEN
 
 
@@ -103,7 +103,7 @@ def name(provenance: Provenance, otherwise: str = "weights") -> str:
 
 
 def option(provenance: Provenance, what: str) -> str | None:
-    """Return the value that an option of the construction had; None if it had none."""
+    """Return the value of an option of the construction; None if it is not stated."""
     return provenance.get(OPTION + what)
 
 
@@ -121,13 +121,13 @@ def temperature(provenance: Provenance) -> float | None:
 
 
 def covered(provenance: Provenance) -> int | None:
-    """Return the most positions that softmax is proved right for; None: nothing is stated of it."""
+    """Return the most positions for which softmax is proved right; None if not stated."""
     text = provenance.get(LENGTH, "")
     return int(text) if text.isascii() and text.isdecimal() and is_softened(provenance) else None
 
 
 def words_for_temperature(provenance: Provenance) -> str | None:
-    """Return what is stated in place of a temperature, such as ``local, for at most 50 positions``; None: nothing is."""
+    """Return the words in place of a temperature, such as ``local, for at most 50 positions``; None if there are none."""
     word = provenance.get(TEMPERATURE)
     if word == "local" and (most := covered(provenance)) is not None:
         return f"{word}, for at most {most:,} positions"
@@ -140,6 +140,6 @@ def is_version_1(provenance: Provenance) -> bool:
 
 
 def from_version_1(provenance: Provenance, options: tuple[str, ...]) -> dict[str, str]:
-    """Return what a file of version 1 stated, in the words of today; `options`: those of its construction."""
+    """Return the provenance of a file of version 1 in today's keys; `options`: the options of its construction."""
     renamed = {_VERSION_1: SOURCE, **{option: OPTION + option for option in options}}
     return {renamed.get(key, key): value for key, value in provenance.items()}

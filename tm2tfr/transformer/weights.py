@@ -37,7 +37,7 @@ class Decoder:
         layout: the named subspaces of the residual stream.
         vocabulary: the tokens as text; a token's number is its index.
         bos: the token that ends the prompt and starts the generation (Definition 8.1); None: generation starts after the
-        prompt.
+            prompt.
         stop: the tokens that end a generation; empty if the position table ends it.
         features: names of position features, see `tm2tfr.transformer.positions`.
         token_embedding: (width, vocabulary).
@@ -151,7 +151,7 @@ class Decoder:
 
     @property
     def sequential(self) -> bool:
-        """Whether it can be run position by position: nothing waits for later positions, or for their number."""
+        """Whether it can run position by position, without later positions or their number."""
         return not (self.looks_ahead or self.loops or self.of_length)
 
     @property
@@ -268,12 +268,12 @@ def matrices(decoder: Decoder) -> dict[str, Matrix]:
 def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     """Return the SHA-256 digest of the matrices, the layout and the vocabulary.
 
-    With soft or unique-hard heads, of the weightings too, and of temperatures that depend on the position; with position
-    features that are written as expressions, of these; with layer norms, of their epsilons; without BOS or stop tokens, of
-    that; with heads that look ahead, of the masks; with outputs, of these; with loops, of their layers and passes.
+    It also covers, if the weights have them: soft and unique-hard weightings, temperatures that depend on the position,
+    expressions as position features, epsilons of layer norms, missing BOS or stop tokens, masks that look ahead, outputs,
+    and the layers and passes of loops.
 
     Args:
-        without: paths of matrices that are left out, such as ``position_table``.
+        without: paths of matrices to leave out, such as ``position_table``.
     """
     import hashlib  # noqa: PLC0415  (a run needs no digest, and OpenSSL takes 3 ms)
 

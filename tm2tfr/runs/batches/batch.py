@@ -1,4 +1,4 @@
-"""A batch: rows of many runs of one decoder as columns of numbers, how each run ended, and what a comparison found."""
+"""A batch: the rows of many runs of one decoder as columns of numbers, their outcomes, and the comparison."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
 LIMIT, REFUSED, END = "limit", "refused", "end"
-"""The outcome of a run that the limit cuts off; of one that ends before a position that is refused, since a number in it
-is too large; of one that ends where the position table does."""
+"""The outcomes of runs that the limit cuts off; that end before a refused position, with a number that is too large; that
+end with the position table."""
 
 
 AnyScalar = TypeVar("AnyScalar", bound=np.generic)
 
 
 def as_one(arrays: Sequence[NDArray[AnyScalar]], dtype: type[AnyScalar]) -> NDArray[AnyScalar]:
-    """Return arrays end to end, a single one as it is; where there are none, an empty one of this type."""
+    """Return the concatenation of arrays, a single array uncopied; without arrays an empty one of this type."""
     if len(arrays) == 1 and arrays[0].flags.c_contiguous:
         return arrays[0]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
@@ -40,25 +40,25 @@ def as_one(arrays: Sequence[NDArray[AnyScalar]], dtype: type[AnyScalar]) -> NDAr
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Batch:
-    """Many runs of one decoder.
+    """A batch of runs of one decoder.
 
     Args:
-        name, noun: those of the program, or of the weights.
-        inputs: (runs,) as they were given.
+        name, noun: the name and kind of the program, or of the weights.
+        inputs: (runs,) the inputs.
         offsets: (runs + 1,) the rows of run r are ``offsets[r] : offsets[r + 1]``.
-        tokens, answers: (rows,) the tokens fed and answered, by their numbers in the vocabulary; of what labels words,
-            whose answers are columns, there are no answers.
+        tokens, answers: (rows,) the tokens fed and answered, as indices into the vocabulary; the answers of sequence models
+                are columns instead.
         columns: the name of each other column of the table -> (rows,): the code of a label, see `labels`, or the number;
-            of a gate (rows, bits).
-        labels: column -> the labels that its codes are the places of; -1 is ⊥, -2 is a vector that is not a label.
+                for a gate (rows, bits).
+        labels: column -> the labels that its codes are indices of; -1 is ⊥, -2 is a vector that is not one-hot.
         vocabulary: the tokens.
-        outcomes: (runs,) as ``answer`` of a `Trace`, or ``refused``.
-        T: (runs,) the number of intermediate steps, -1 where nothing ended the run.
-        differs: (runs,) the position of the first row that differs from the reference's, -1 if none does.
-        reach: (runs,) the largest |h| of a machine on the way, as far as the decoder is right.
+        outcomes: (runs,) the ``answer`` of a `Trace`, or ``refused``.
+        T: (runs,) the number of intermediate steps, see `Trace`; -1 if the run did not end.
+        differs: (runs,) the position of the first row that differs from the reference, -1 if none does.
+        reach: (runs,) the largest |h| of a machine before the first difference.
         compared: (runs,) the number of cells compared.
-        results: what came out of the reference; None without a check.
-        engine, dtype: those that ran the weights.
+        results: the results of the reference; None without a check.
+        engine, dtype: the engine and the number type of the runs.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Batch:
 
     @property
     def failures(self) -> Ints:
-        """The numbers of the runs that differ from the reference's.
+        """The numbers of the runs that differ from the reference.
 
         Raises:
             UsageError: after `tm2tfr.run_batch`, which compares nothing.
@@ -113,27 +113,27 @@ class Batch:
 
     @property
     def refused(self) -> Ints:
-        """The numbers of the runs that end before a position that is refused."""
+        """The numbers of the runs that end before a refused position."""
         return np.flatnonzero(self.outcomes == REFUSED)
 
     @property
     def agrees(self) -> bool:
-        """Whether there was a check of at least one run, cells were compared in every run, and all of them agree."""
+        """Whether at least one run was checked, cells were compared in every run, and all agree."""
         whole = self.results is not None and not len(self.failures) and not len(self.refused)
         return whole and len(self) > 0 and bool((self.compared > 0).all())
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What came out of each checked run, in words: of a circuit numbers or a digest, otherwise the outcome."""
+        """The result of each checked run, in words: for a circuit numbers or a digest, otherwise the outcome."""
         if self.results is None or self.results.made is None:
             return tuple(map(str, self.outcomes if self.results is None else self.results.outcomes))
         return tuple(self.result(run).shown for run in range(len(self)))
 
     def result(self, run: int) -> RunResult:
-        """Return what came out of the reference in run number `run`.
+        """Return the reference's result for run number `run`.
 
         Raises:
-            UsageError: without a reference that makes runs.
+            UsageError: without a check, or for a sequence model, whose results are its outcomes.
         """
         self._compared_or_error()
         if self.results is None or self.results.made is None:
@@ -142,11 +142,11 @@ class Batch:
         return found
 
     def trace(self, run: int, *, keep_rows: bool = False) -> Trace:
-        """Return run number `run` by itself, as `tm2tfr.check` or `tm2tfr.run` returns it: of one that differs, the cause.
+        """Return the trace of run number `run`, as from `tm2tfr.check` or `tm2tfr.run`, with the cause of a difference.
 
         Raises:
             InputError: if there is no such run.
-            EngineError: in the words of the engine, where a position is refused.
+            EngineError: if the engine refuses a position.
         """
         if not 0 <= run < len(self):
             raise InputError(f"there is no run number {run}: use 0 to {len(self) - 1}")
@@ -174,7 +174,7 @@ class Batch:
 
 # ── many runs, compared up to the first that differs ──────────────────────────────────────────────────────────
 class SinkRun(NamedTuple):
-    """A run that was compared: its input, what came out of the reference, and whether the decoder agrees."""
+    """A compared run: its input, the reference's result, and whether the decoder agrees."""
 
     input: str
     result: RunResult
@@ -182,16 +182,16 @@ class SinkRun(NamedTuple):
 
 
 RUN_FILES = (".csv", ".jsonl")
-"""The endings of files of many runs."""
+"""The extensions of files of many runs."""
 
 
 def run_lines(path: Path) -> tuple[str, Callable[[Iterable[SinkRun]], Iterator[str]]]:
-    """Return the heading of a file of many runs, in the format of its ending, and what yields the lines of some runs.
+    """Return the heading of a file of many runs, in the format of its extension, and a function that yields lines for runs.
 
-    A line has the input and the outcome, of a circuit bits, the result in words, and whether every cell of the run agrees.
+    A line has the input and the outcome (for a circuit bits), the result in words, and whether every cell agrees.
 
     Raises:
-        OutputError: for another ending.
+        OutputError: for another extension.
     """
     if path.suffix.lower() not in RUN_FILES:
         raise OutputError(f"{path}: many runs are written as {' or '.join(RUN_FILES)}: name the file {path.stem}.csv")
@@ -210,20 +210,20 @@ def run_lines(path: Path) -> tuple[str, Callable[[Iterable[SinkRun]], Iterator[s
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRuns:
-    """Many runs of one program, compared with its reference up to the first that differs.
+    """A batch of runs, compared with the reference up to the first difference.
 
     Args:
-        name: that of the program.
+        name: the name of the program.
         noun, reference: what the program and its reference are called.
-        engine, dtype: those that ran the weights.
+        engine, dtype: the engine and the number type of the runs.
         runs: the number of inputs that were compared.
-        cells: the number of cells compared; of circuits these are bits.
-        counted: what cells are called in plain data.
+        cells: the number of cells compared; for circuits, bits.
+        counted: the name of cells in plain data.
         failure: the first run that differs, None if all agree.
-        undefined: the number of inputs on which the program is undefined, which were not compared; None: of a program that
-            is defined everywhere.
-        outcomes: the number of runs by what comes out; None: it was not counted.
-        longest: the longest run before the one that differs, where that was kept.
+        undefined: the number of inputs on which the program is undefined, which were not compared; None for a program
+                that is defined everywhere.
+        outcomes: the number of runs by outcome; None: not counted.
+        longest: the longest run before the first difference, if it was kept.
     """
 
     name: str
@@ -241,22 +241,22 @@ class ComparedRuns:
 
     @property
     def circuit(self) -> str:
-        """The name, of a circuit."""
+        """The name of the circuit."""
         return self.name
 
     @property
     def bits(self) -> int:
-        """The number of bits compared, of a circuit."""
+        """The number of compared bits of a circuit."""
         return self.cells
 
     @property
     def scanned(self) -> tuple[str, ...]:
-        """What `Trace.scanned` says of the run that differs and of the longest one before it, each line once."""
+        """The lines of `Trace.scanned` for the run that differs and the longest run before it, each line once."""
         return tuple(dict.fromkeys(line for run in (self.failure, self.longest) if run is not None for line in run.scanned))
 
     @property
     def agrees(self) -> bool:
-        """Whether every cell of every run agrees, and there was one."""
+        """Whether every cell of every run agrees, and cells were compared."""
         return self.failure is None and self.cells > 0
 
     def as_dict(self) -> PlainData:

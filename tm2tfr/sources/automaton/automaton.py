@@ -1,4 +1,4 @@
-"""A finite automaton as a value: deterministic and complete; and the automata that are made of it."""
+"""Finite automata, deterministic and complete, and operations on them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import cached_property
 from tm2tfr.base.errors import CompileError, counted, did_you_mean
 
 STATE, ACCEPTS = "state", "accepts"
-"""What the weights of automata answer at each token: the state after it, and whether that accepts."""
+"""The outputs of the weights at each token: the state after it, and whether that state accepts."""
 TRAP = "trap"
-"""The state that is added where transitions are missing; it has a number behind it if another state is called so."""
+"""The state that is added for missing transitions; it gets a number if this name is taken."""
 RESERVED_TOKENS = ("BOS", "EOS", "⊥")
-"""Tokens that the transformer needs for itself; the last stands for no symbol."""
+"""Tokens that the transformer reserves; the last stands for ⊥."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordVerdict:
-    """A word, and whether the automaton accepts it, as its author says."""
+    """A word, and whether the automaton should accept it, by its author."""
 
     word: tuple[str, ...]
     accepted: bool
@@ -29,20 +29,20 @@ class Automaton:
     """A deterministic finite automaton with a transition for each state and each token.
 
     Args:
-        name: that of its file without the ending; of a regular expression given as text, that text.
-        states: their names, the start state first or not.
+        name: the name of its file without the extension, or the text of a regular expression.
+        states: the names of the states, in any order.
         alphabet: its tokens.
         transitions: (state, token) -> the next state, for every pair.
         start: the start state.
         accepting: the accepting states.
         title: one line about it.
         examples: words with their verdicts, by its author.
-        made: how it was made, where its author gave something else: ``an NFA of 3 states``; empty: it was given.
-        trap: the state that was added where transitions were missing; empty: none were.
-        pattern: the regular expression that it was made of; empty: it was made of none.
+        made: the original that it was converted from, ``an NFA of 3 states``; empty: not converted.
+        trap: the state that was added for missing transitions; empty: none.
+        pattern: the regular expression that it was made of; empty: none.
 
     Raises:
-        CompileError: if it is not complete, or names a state or a token that there is not.
+        CompileError: if it is not complete, or names an unknown state or token.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Automaton:
 
     @cached_property
     def reachable(self) -> tuple[str, ...]:
-        """The states that some word leads to, in the order in which a search from the start state meets them."""
+        """The states that some word leads to, in the order of a search from the start state."""
         found = {self.start: None}
         waiting = [self.start]
         for state in waiting:
@@ -103,13 +103,13 @@ class Automaton:
 
     @cached_property
     def table(self) -> tuple[tuple[int, ...], ...]:
-        """For each token the map of reachable states, by their places in `reachable`."""
+        """For each token the map of reachable states, as indices into `reachable`."""
         places = {state: place for place, state in enumerate(self.reachable)}
         return tuple(tuple(places[self.transitions[q, a]] for q in self.reachable) for a in self.alphabet)
 
     @cached_property
     def labels(self) -> Mapping[str, str]:
-        """State -> its symbol in programs and in the table: its name, if programs in every language can write that."""
+        """State -> its symbol in programs and in the table: its name, if all languages can write it."""
         found: dict[str, str] = {}
         taken = set(self.states)
         for number, state in enumerate(self.states):
@@ -160,7 +160,7 @@ def classes(automaton: Automaton) -> dict[str, str]:
 
 
 def minimised(automaton: Automaton) -> Automaton:
-    """Return the minimal automaton of the same language; each state is called as the first of the states it stands for."""
+    """Return the minimal automaton of the same language; each state has the name of the first state of its class."""
     of = classes(automaton)
     kept = tuple(dict.fromkeys(of.values()))
     transitions = {(q, a): of[automaton.transitions[q, a]] for q in kept for a in automaton.alphabet}
@@ -175,10 +175,10 @@ def minimised(automaton: Automaton) -> Automaton:
 
 
 def with_alphabet(automaton: Automaton, alphabet: Sequence[str]) -> Automaton:
-    """Return the automaton over another alphabet: tokens that it does not know lead to a trap state.
+    """Return the automaton over another alphabet: new tokens lead to a trap state.
 
     Raises:
-        CompileError: if a token that it reads is not among them.
+        CompileError: if the alphabet lacks a token that the automaton reads.
     """
     lost = next((token for token in automaton.alphabet if token not in alphabet), None)
     if lost is not None:
@@ -194,14 +194,14 @@ def with_alphabet(automaton: Automaton, alphabet: Sequence[str]) -> Automaton:
 # ── automata that choose: several next states, and steps that read nothing ──────────────────────────────────
 @dataclass
 class Choices:
-    """A nondeterministic automaton with states 0, 1, …, while it is read.
+    """A nondeterministic automaton with states 0, 1, …, under construction.
 
     Args:
         states: the number of its states.
-        start: those in which a run may start.
-        accepting: those that accept.
+        start: the start states.
+        accepting: the accepting states.
         moves: (state, token) -> the next states.
-        silent: state -> the states that a step without a token leads to.
+        silent: state -> the states after an ε-transition.
     """
 
     states: int = 0
@@ -220,7 +220,7 @@ class Choices:
         self.moves.setdefault((state, token), set()).add(after)
 
     def step(self, state: int, after: int) -> None:
-        """Add a step that reads nothing."""
+        """Add an ε-transition."""
         self.silent.setdefault(state, set()).add(after)
 
     @property
@@ -229,7 +229,7 @@ class Choices:
         return len(self.start) != 1 or bool(self.silent) or any(len(after) > 1 for after in self.moves.values())
 
     def closed(self, states: frozenset[int] | set[int]) -> frozenset[int]:
-        """Return the states that these lead to without reading."""
+        """Return the ε-closure of states."""
         found, waiting = set(states), list(states)
         while waiting:
             for after in self.silent.get(waiting.pop(), ()):
@@ -239,7 +239,7 @@ class Choices:
         return frozenset(found)
 
     def subsets(self, alphabet: Sequence[str], most: int) -> Iterator[tuple[frozenset[int], str, frozenset[int]]]:
-        """Yield the transitions of the subset construction, from the start on.
+        """Yield the transitions of the subset construction, from the start state on.
 
         Raises:
             TooManySubsets: if there are more than `most` subsets.
@@ -258,7 +258,7 @@ class Choices:
 
 
 class TooManySubsetsError(Exception):
-    """The subset construction has more states than are made."""
+    """The subset construction has too many states."""
 
 
 MOST_STATES = 2_000
@@ -266,7 +266,7 @@ MOST_STATES = 2_000
 
 
 def determinised(choices: Choices, alphabet: Sequence[str], name: str) -> Automaton:
-    """Return the minimal deterministic automaton of a nondeterministic one; states are called q0, q1, … as they are met.
+    """Return the minimal deterministic automaton of a nondeterministic one; states are q0, q1, … in the order of discovery.
 
     Raises:
         TooManySubsetsError: if the subset construction has more than `MOST_STATES` states.

@@ -15,17 +15,17 @@ from tm2tfr.sources.logic.nodes import Node, needed
 Language = Literal["tl", "srasp"]
 """``tl``: formulas of temporal logic; ``srasp``: programs in B-RASP, S-RASP and C-RASP."""
 _MOST_NAMED = 8
-"""The most definitions that a complaint names."""
+"""The most definitions that a message names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordExample:
-    """A word and what a definition has to be on it.
+    """A word with the expected values of a definition.
 
     Args:
         of: the name of the definition; empty: the one that is compiled.
         word: its tokens.
-        values: as text, one for each position, or only the last one's: T and F, labels, numbers.
+        values: the values as text, one per position or only the last: T and F, labels, numbers.
     """
 
     of: str
@@ -38,14 +38,13 @@ class LogicProgram:
     """A formula, with names for some of its subformulas, or a program.
 
     Args:
-        name: that of its file without the ending; of a formula given as text, that text.
+        name: the name of its file without the extension, or the text of a formula.
         text: the text it was read from.
         language: see `Language`.
-        definitions: name -> node, in the order of the text. What a formula is in the end has the name ``""`` if the text
-            gives it none.
-        chosen: the name of the definition that is compiled: the last one if nothing else is asked for.
-        alphabet: the tokens of its words; empty: not known.
-        examples: from its headers.
+        definitions: name -> node, in the order of the text. A final formula without a name is called ``""``.
+            chosen: the name of the definition that is compiled, by default the last.
+        alphabet: the tokens of its words; empty: unknown.
+        examples: the examples in its headers.
         title: one line about it, from its headers.
     """
 
@@ -69,7 +68,7 @@ class LogicProgram:
 
     @property
     def file(self) -> str:
-        """What complaints call its text."""
+        """The name of its text in messages."""
         if self.name == self.text:
             return "<formula>"
         ending = f".{self.language}"
@@ -82,7 +81,7 @@ class LogicProgram:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All nodes that the one compiled is made of, and itself, by their numbers."""
+        """The compiled node and all nodes that it depends on, by number."""
         return needed([self.root])
 
     def choosing(self, name: str) -> LogicProgram:
@@ -110,14 +109,14 @@ class LogicProgram:
 # positions.
 KNOWN = ("title", "alphabet", "define", "example", "accepts", "rejects")
 RESERVED_TOKENS = ("BOS", "EOS", "⊥")
-"""Tokens that the transformer needs for itself: the last stands for no label."""
+"""Tokens that the transformer reserves; the last stands for ⊥."""
 _CALL = re.compile(r"([^\W\d]\w*)\((.*)\)")
 _LISTS = re.compile(r"\[(?:\"(?:\\.|[^\"\\])*\"|[^\]\"])*\]|\S+")
 
 
 @dataclass(frozen=True)
 class LogicHeaders:
-    """What the headers say.
+    """The values of the headers.
 
     Args:
         lines: the number of the line, from 0, of each; those with words as ``example 0``, ``example 1``, ….

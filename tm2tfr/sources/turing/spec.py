@@ -113,7 +113,7 @@ class Machine:
         input: the default input.
         yaml: the text that the machine was read from, if any; ignored by ``==``.
         about_input: for errors: how an input may have other symbols, in terms of the format it was read from; ignored by
-        ``==``.
+            ``==``.
 
     Raises:
         MachineError: a `SpecError` with every problem found, not only the first.

@@ -1,4 +1,4 @@
-"""A prompt to hand on: its tokens with their canonical names, their ids, and what the machine's own names are in it."""
+"""A prompt for other programs: its tokens with canonical names, their ids, and the machine's own names in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tm2tfr.sources.turing.universal.prompt import prompt
 
 @dataclass(frozen=True)
 class Prompt:
-    """The prompt that has a universal decoder run a machine on an input, as `tm2tfr.prompt_of` returns it.
+    """The prompt with which a universal decoder runs a machine on an input, from `tm2tfr.prompt_of`.
 
     Args:
         universal: the class of the decoder, with the machine.
@@ -42,12 +42,12 @@ class Prompt:
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens, BOS included."""
+        """The tokens, including BOS."""
         return (*prompt(self.universal, self.input, self.universal.canonical), BOS)
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The places of the tokens in the vocabulary, from 0."""
+        """The indices of the tokens in the vocabulary."""
         numbers = {token: n for n, token in enumerate(self.universal.empty.vocabulary)}
         return tuple(numbers[token] for token in self.tokens)
 
@@ -58,7 +58,7 @@ class Prompt:
 
     @property
     def states(self) -> Mapping[str, str]:
-        """The machine's own states -> what they are called in the prompt; one that gives a verdict: ``→ACC``, ``→REJ``."""
+        """The machine's own states -> their names in the prompt; states with a verdict are ``→ACC`` or ``→REJ``."""
         machine, names = self.universal.right, self.universal.names
         canonical = dict(zip(names.states, self.universal.canonical.states, strict=True))
         found = {}
@@ -69,13 +69,13 @@ class Prompt:
 
     @property
     def symbols(self) -> Mapping[str, str]:
-        """The machine's own symbols -> what they are called in the prompt, the blank first."""
+        """The machine's own symbols -> their names in the prompt, the blank first."""
         machine, names = self.universal.right, self.universal.names
         canonical = zip(names.symbols, self.universal.canonical.symbols, strict=True)
         return {own: sign for own, sign in canonical if own in machine.tape_alphabet}
 
     def names(self) -> str:
-        """Return the table of the machine's own names and what they are called in the prompt, as text."""
+        """Return the table of the machine's own names and their names in the prompt, as text."""
         every = [("state", *pair) for pair in self.states.items()]
         every += [("symbol", *pair) for pair in self.symbols.items()]
         rows = [(kind, visible(own).replace(" ", "␣"), sign) for kind, own, sign in every]
@@ -123,7 +123,7 @@ def restored(text: str, file: str) -> Universal:
 
 
 def _check(said: Any) -> None:
-    """Raise ValueError if `said` does not have what `written` writes."""
+    """Raise ValueError if `said` does not have the form that `written` produces."""
     if not isinstance(said, dict):
         raise ValueError(f"{type(said).__name__} instead of names and values")
     if lacking := [name for name in ("states", "symbols", "tape") if name not in said]:
