@@ -278,7 +278,7 @@ def _heads(decoder: Decoder) -> tuple[object, ...]:
 
 
 def _differs(found: Subject, word: str, engine: str, dtype: str | None) -> str:
-    """Return how a labeller's weights differ from their reference on an input, in words; empty: they do not.
+    """Return how a sequence model's weights differ from their reference on an input, in words; empty: they do not.
 
     The causal models of the others are equations of their own, with which every cell of this run is compared.
     """

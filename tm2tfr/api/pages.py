@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_LABELLED = 500
-"""The most positions of a labeller, whose heads have a score for each pair of them."""
+"""The most positions of a sequence model, whose heads have a score for each pair of them."""
 
 
 def moments(
@@ -46,11 +46,11 @@ def moments(
             checked.
         dtype: ``float64`` (the default) or ``float32``.
         window: the most cells of the tape that are shown.
-        soft: the attention that is asked for; none but hard attention can be shown.
+        soft: the requested attention; none but hard attention can be shown.
 
     Raises:
         CompileError, InputError: see `tm2tfr.check`; also for soft weights.
-        EngineError: for a labeller with more than 500 positions, which are recorded all at once.
+        EngineError: for a sequence model with more than 500 positions, which are recorded all at once.
     """
     from tm2tfr.web.explorer.moments import Moments
 
@@ -111,7 +111,7 @@ def labelled(
     most: int = MOST_LABELLED,
     what: str = "every pair of positions is recorded",
 ) -> Recording:
-    """Return the recording of a labeller, whose positions are all computed at once, compared with its reference.
+    """Return the recording of a sequence model, whose positions are all computed at once, compared with its reference.
 
     Args:
         right: the program to compare with; None: the run is not checked.

@@ -173,7 +173,7 @@ def measure_labels(
     dtype: str | None = None,
     gap: float | None = None,
 ) -> SoftLabels:
-    """Measure a labeller under softmax: whether its outputs are right, and the largest errors, by temperature.
+    """Measure a sequence model under softmax: whether its outputs are right, and the largest errors, by temperature.
 
     Args:
         subject, word: see `check`; weights must have hard attention, and outputs. Where it is leftmost or rightmost, the
@@ -226,12 +226,12 @@ def measured(
 
     Args:
         temperature: τ as text, such as ``2^-10``, or a word.
-        gap: see `soften`; of labellers.
+        gap: see `soften`; of sequence models.
         by_position: whether a measurement for each position is needed, as a plot does.
         subject, word, dtype, max_steps: see `measure_softness`.
 
     Raises:
-        UsageError: for a labeller, if it is.
+        UsageError: for a sequence model, if it is.
         EngineError, CompileError, InputError: see `measure_softness`.
     """
     found = recompiled(subject, None)

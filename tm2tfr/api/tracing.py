@@ -107,8 +107,8 @@ class Traced(NamedTuple):
 
     Args:
         trace: it, compared with its reference if there is one.
-        subject: what was run, with the attention that was asked for.
-        vectors: the activation vectors at the position that was asked for, None if none was.
+        subject: what was run, with the requested attention.
+        vectors: the activation vectors at the requested position, None if none was.
         warnings: what is not proved of it.
         written: the message about the file of rows that it wrote.
     """
@@ -139,7 +139,7 @@ def traced(
 
     Args:
         word: the input; None: the program's own.
-        soft: the attention that is asked for.
+        soft: the requested attention.
         at: a position, counted from 0, whose activation vectors are wanted as well.
         must_compare: refuse to run without a program.
 

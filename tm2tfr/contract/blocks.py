@@ -1,4 +1,4 @@
-"""Many inputs of one program as arrays: how they are written, the right rows of their runs, and what comes out of those.
+"""Many inputs of one program as arrays: how they are written, the right rows of their runs, and their results.
 
 What a source brings to the comparison in column blocks. Knows no source and no engine.
 """
@@ -111,7 +111,7 @@ class FoundRows:
 
 
 class RightRun(Protocol):
-    """The right rows of some runs, and what comes out of them."""
+    """The right rows of some runs, and their results."""
 
     @property
     def offsets(self) -> Ints: ...  # (runs + 1,), from 0 on
@@ -189,7 +189,7 @@ class BlockReference(Protocol):
         """Return for runs of these numbers of rows the number of cells that the reference determines: (runs,)."""
 
     def results(self, parts: Sequence[Any]) -> BatchResults:
-        """Return what comes out of the runs whose right rows `rows` has returned."""
+        """Return the results of the runs whose right rows `rows` has returned."""
 
     def run(self, word: str) -> LongReference | None:
         """Return the run on one input of any length; None: there are no long runs. Raises InputError."""
@@ -197,7 +197,7 @@ class BlockReference(Protocol):
 
 # ── What labels words.
 class ManyLabels(Protocol):
-    """What a labeller has to answer on many words at once, by the reference; words are places of tokens in the alphabet."""
+    """The reference's outputs for a batch of words, which are given as indices into the alphabet."""
 
     @property
     def reference(self) -> str: ...  # the name of the reference, such as ``interpreter``

@@ -48,7 +48,7 @@ class ExportReference:
     source: Any = None
     program: Any = None
     _runs: dict[str, Truth] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The reference runs of a labeller so far: each of them is used more than once."""
+    """The reference runs of a sequence model so far: each of them is used more than once."""
 
     in_prompt: ClassVar[bool] = False
     """Whether the prompt begins with the program that is run."""
@@ -83,7 +83,7 @@ class ExportReference:
         return self.source.limit is not None
 
     def prove(self) -> Any:
-        """Return what is proved about the weights.
+        """Return the proof about the weights.
 
         Raises:
             ExportError: if there are no certificates of such programs.
@@ -148,11 +148,11 @@ class ExportReference:
         return None
 
     def of_words(self, words: Iterable[str]) -> list[str]:
-        """Return the inputs on which a labeller is tried, of words over its alphabet."""
+        """Return the inputs on which a sequence model is tried, of words over its alphabet."""
         return list(dict.fromkeys([self.example, *words]))
 
     def fed(self, word: str) -> Sequence[str]:
-        """Return the tokens that a labeller is fed for a word."""
+        """Return the tokens that a sequence model is fed for a word."""
         tokens: Sequence[str] = word if self.source.fed is None else self.source.fed(self.program, word, self.decoder)
         return tokens
 

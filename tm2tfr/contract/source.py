@@ -39,7 +39,7 @@ class Column:
     Args:
         name: its heading, and its key in files; no two columns of a table have the same.
         kind: see `Kind`. The first column of a table is the position, the second tells the token at it, the last is the
-            token answered, or all others are the outputs of a labeller, in their order.
+            token answered, or all others are the outputs of a sequence model, in their order.
         meaning: what it shows, in a few words.
         holds: of a label or number, what its subspace is claimed to hold: it is read from wherever that is; of an output,
             its name.

@@ -134,7 +134,7 @@ _Value = TypeVar("_Value")
 
 
 class WiredRun(ABC):
-    """The values of a run, some of whose variables may be set, each computed when it is asked for.
+    """The values of a run, some of whose variables may be set, each computed on first use.
 
     Args:
         tokens: those fed.

@@ -197,7 +197,7 @@ def run_whole(
 class Step(NamedTuple):
     """One position: the token fed, the token answered, the residual stream after the last layer, and the logits.
 
-    Of a labeller, `output` is the answer of its first output, as text.
+    Of a sequence model, `output` is the answer of its first output, as text.
     """
 
     position: int
@@ -242,10 +242,10 @@ def generate(
     """Run `decoder` on ``prompt · BOS`` and then on its own answers (Definition 8.1), yielding every position.
 
     Ends after the position that answers with a stop token, after `max_positions` positions, or where the position table
-    ends. A labeller is run on the prompt alone, and is fed nothing else.
+    ends. A sequence model is run on the prompt alone, and is fed nothing else.
 
     Args:
-        patches: position -> what is overwritten there, where tokens are generated; see `run_whole` for labellers.
+        patches: position -> what is overwritten there, where tokens are generated; see `run_whole` for sequence models.
         draw: chooses each generated token by the logits, as Eq. 8.3 has it; None: the largest logit does.
 
     Raises:

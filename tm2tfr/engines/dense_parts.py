@@ -47,7 +47,7 @@ class Refusals:
 
     @contextmanager
     def of(self, sequences: NDArray[np.int64]) -> Iterator[None]:
-        """Take the next places as those of some sequences of the batch: the ones whose loop goes on."""
+        """Take the next places as those of some sequences of the batch: the ones whose loop continues."""
         self._sequences = sequences
         try:
             yield

@@ -89,7 +89,7 @@ def sources(decoder: Decoder) -> Sources:
 
 
 _SOURCES = "_sources"
-"""The attribute of a decoder with them: they are asked for several times."""
+"""The attribute of a decoder with them: they are used several times."""
 
 
 def _sources(decoder: Decoder) -> Sources:

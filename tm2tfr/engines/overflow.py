@@ -98,7 +98,7 @@ def reach(decoder: Decoder, dtype: str = "float64") -> Reach:
 
 
 _REACH = "_reach"
-"""The attribute of a decoder with what is known of it, by the type of numbers: it is asked for several times."""
+"""The attribute of a decoder with what is known of it, by the type of numbers: it is used several times."""
 
 
 def _reach(decoder: Decoder, safe: float) -> Reach:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DENSE_POSITIONS = 1_024
 """A run of at most this many positions is dense."""
 FEW_POSITIONS = 32
-"""The same if it may have more than `MANY_STEPS` steps: what is run by dense is run again by fast if the run goes on.
+"""The same if it may have more than `MANY_STEPS` steps: what is run by dense is run again by fast if the run continues.
 
 Where code is kept already, such a run is fast from the beginning: nothing has to be compiled for a few steps.
 """
@@ -197,7 +197,7 @@ def blocks_of(program: NamedProgram, decoder: Decoder, max_steps: int | None) ->
 
 
 def labels_of(program: object, decoder: Decoder) -> ManyLabels:
-    """Return what the outputs of a labeller have to be on many words.
+    """Return what the outputs of a sequence model have to be on many words.
 
     Raises:
         CompileError: if the program labels no words, or these are not its weights.

@@ -264,7 +264,7 @@ def run(
 def _predicted(
     decoder: Decoder, prompt: Sequence[str], engine: Engine, max_steps: int | None, sampling: Sampling | None
 ) -> tuple[Iterator[AnyRow], Predictions | None]:
-    """Return the rows of a run, and what collects its probabilities while they are read, if they are asked for."""
+    """Return the rows of a run, and what collects its probabilities while they are read, if requested."""
     positions = _positions(decoder, prompt, max_steps)
     if sampling is None:
         return rows(decoder, prompt, engine=engine, max_positions=positions), None
@@ -351,7 +351,7 @@ def ends_of(decoder: Decoder) -> Mapping[str, str]:
 def _positions(decoder: Decoder, prompt: Sequence[str], max_steps: int | None) -> int | None:
     """Return the most positions that a run of `max_steps` steps needs: prompt, BOS, and one more than the steps.
 
-    Without BOS the last token of the prompt is the one that the first step answers. A labeller has no steps, and all
+    Without BOS the last token of the prompt is the one that the first step answers. A sequence model has no steps, and all
     positions of the prompt.
     """
     if max_steps is None or decoder.labeller:

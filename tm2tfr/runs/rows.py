@@ -138,7 +138,7 @@ def rows(
 ) -> Iterator[AnyRow]:
     """Run `decoder` on the prompt `word` and yield one row per position, until its verdict or `max_positions`.
 
-    A labeller has the positions of the prompt.
+    A sequence model has the positions of the prompt.
 
     Args:
         draw: see `tm2tfr.engines.decode.generate`.

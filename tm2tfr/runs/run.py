@@ -69,7 +69,7 @@ def carried_out(
 
 
 def _length(decoder: Decoder, program: object, word: str, fed: Sequence[str] | None) -> int:
-    """Return the number of tokens before BOS; of a labeller, whose engine it does not decide, of characters."""
+    """Return the number of tokens before BOS; of a sequence model, whose engine it does not decide, of characters."""
     construction = None if program is None or decoder.labeller else of_program(program)
     if fed is None and construction is not None:
         fed = construction.prompt(program, word, decoder)

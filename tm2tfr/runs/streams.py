@@ -1,4 +1,4 @@
-"""The whole residual stream of a labeller's weights on all short inputs, where its heads look, and their gaps.
+"""The whole residual stream of a sequence model's weights on all short inputs, where its heads look, and their gaps.
 
 The outputs alone can be right where a value on the way is wrong that makes no difference to them.
 """

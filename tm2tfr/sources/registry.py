@@ -273,7 +273,7 @@ def of_text(
     Args:
         text: the whole text.
         kind: its construction and its format, see `kind_of_text`.
-        file: the name of the text, for complaints.
+        file: the name of the text, for messages.
         name: that of the program, where its text does not say it.
         folder: where the statement ``load`` of a RASP program looks for other programs; None: it is refused.
 

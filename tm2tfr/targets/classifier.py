@@ -1,4 +1,4 @@
-"""Labellers as token classifiers that `transformers` loads unmodified: a BERT before its norms, or a GPT-2."""
+"""Sequence models as token classifiers that `transformers` loads unmodified: a BERT before its norms, or a GPT-2."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from tm2tfr.transformer.claims import Output, sections
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, WRITTEN, refuse_export
 from tm2tfr.transformer.weights import Decoder, Mask
 
-# ── From a labeller to the tensors of a token classifier, with the names of GPT-2: its outputs are read side by side.
+# ── From a sequence model to the tensors of a token classifier, with the names of GPT-2: its outputs are read side by side.
 LOWERED = 2.0
 """What is subtracted from all logits but those of the first output. Codes are 0 or 1, so that the best logit of all is the
 best one of the first output: what knows of one output alone, such as a pipeline, reads that one."""
 
 
 class Classifier(LabellingGpt2):
-    """A labeller as a token classifier that answers all outputs with labels, the first one among them."""
+    """A sequence model as a token classifier that answers all outputs with labels, the first one among them."""
 
     @cached_property
     def rows(self) -> tuple[tuple[Output, slice], ...]:

@@ -1,6 +1,6 @@
 """What weights state beside their matrices: claims about heads, and outputs by name.
 
-A labeller has outputs: parts of what the unembedding answers at every position. It generates nothing.
+A sequence model has outputs: parts of what the unembedding answers at every position. It generates nothing.
 """
 
 from __future__ import annotations

@@ -263,12 +263,12 @@ class Store:
 
     @property
     def unused(self) -> list[str]:
-        """The names that were not asked for."""
+        """The names not requested."""
         return sorted({*self._tensors, *self._shapes})
 
     @property
     def unused_norms(self) -> list[str]:
-        """The paths of the norms that were not asked for."""
+        """The paths of the norms not requested."""
         return sorted(self._epsilons)
 
     def _matrix(self, path: str) -> Matrix:

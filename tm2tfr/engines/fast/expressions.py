@@ -15,11 +15,11 @@ from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast.arrays import Rows, Terms3
 from tm2tfr.transformer.matrix import Floats, Ints, Ints32
 
-# ── integers that numbers are going to be: the straight-line code goes on with them and need not wait for divisions
+# ── integers that numbers are going to be: the straight-line code continues with them and need not wait for divisions
 # The position that a head attends to is the maximum of a parabola, -γ/2δ, rounded: a division, of means that were divided
 # before. Each waits for the one before, and the next token waits for all. Nearly always that position is a sum of
 # integers, as the weights show: a mean is a running sum times 1/(i+1), δ is a multiple of 1/(i+1) too, and 1/(i+1)
-# cancels out. So the code goes on with that integer, as does the processor, which predicts branches. The divisions are
+# cancels out. So the code continues with that integer, as does the processor, which predicts branches. The divisions are
 # carried out all the same, and where they say something else, that counts: without a guess, or with a wrong one, the
 # result is the same, but later.
 LONGEST = 400

@@ -1,4 +1,4 @@
-"""Measurements under softmax, of one run or of a labeller, as text, CSV or JSON."""
+"""Measurements under softmax, of one run or of a sequence model, as text, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def report(found: SoftRun | SoftLabels, format: str = "text", *, everything: boo
     """Return measurements in a format.
 
     Args:
-        format: ``text``; ``csv``, with a row for each position, layer and head, or of a labeller for each temperature; or
-            ``json``, which has all of it.
+        format: ``text``; ``csv``, with a row for each position, layer and head, or, for a sequence model, for each temperature;
+            or ``json``, which has everything.
         everything: whether a table shows every position of a run.
     """
     if format == "json":

@@ -159,7 +159,7 @@ def right_run(decoder: Decoder, word: str, truth: Truth | None, engine: Engine, 
     return trace
 
 
-# ── A whole sequence under softmax: at which temperatures a labeller still answers as under average-hard attention
+# ── A whole sequence under softmax: at which temperatures a sequence model still answers as under average-hard attention
 LOWEST = -10
 """The last power of two tried: with a gap of 1, e^(-γ/τ) is then 0 in floats."""
 ABOVE, BELOW = 2, 5
@@ -197,7 +197,7 @@ class Lead:
 
 @dataclass(frozen=True, kw_only=True)
 class AtTemperature:
-    """What a labeller answers at one temperature.
+    """What a sequence model answers at one temperature.
 
     Args:
         right, outputs: how many of the outputs at all positions are right, and how many there are.
@@ -283,7 +283,7 @@ def soft_labels(
     temperature: float | None = None,
     labels: ManyLabels | None = None,
 ) -> SoftLabels:
-    """Run a labeller on `word` under softmax at many temperatures, and measure how far it is from average-hard attention.
+    """Run a sequence model on `word` under softmax at many temperatures, and measure its distance from average-hard attention.
 
     Args:
         decoder: with average-hard attention and outputs.

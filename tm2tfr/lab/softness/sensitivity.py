@@ -277,7 +277,7 @@ def _bound(decoder: Decoder, fed: FedWords, places: Ints) -> tuple[NDArray[np.fl
 
 
 def answer_of(decoder: Decoder) -> tuple[str | None, slice]:
-    """Return the name of the first output of a labeller, and its rows of the unembedding; otherwise all of them."""
+    """Return the name of the first output of a sequence model, and its rows of the unembedding; otherwise all of them."""
     first = next(sections(decoder.outputs), None)
     return (None, slice(None)) if first is None else (first[0].name, first[1])
 

@@ -209,7 +209,7 @@ def growth_exponent(growth: Iterable[LargestFound]) -> float | None:
     return exponent([(at.positions, at.found) for at in growth if at.found is not None and at.known])
 
 
-# ── The temperature that a labeller needs on many words of one length, beside those that are proved, and how they grow.
+# ── The temperature that a sequence model needs for words of one length, beside the proved ones, and how they grow.
 LENGTHS = (4, 8, 16, 32, 64)
 """The lengths of words at which temperatures are compared."""
 EVERY, SAMPLED = 4_096, 200
@@ -223,7 +223,7 @@ class Needed(LargestFound):
     """The largest temperatures for words of one length.
 
     Args:
-        length: of the words; `positions`: of what is fed, with BOS and EOS.
+        length: of the words; `positions`: the number of tokens fed, with BOS and EOS.
         words: how many were run; `every`: whether that is all there are.
         found: the largest τ found at which all outputs of all of them are right; None: none of those tried.
         local: the τ of the local bounds; None: some head has none.

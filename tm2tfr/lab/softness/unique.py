@@ -33,7 +33,7 @@ class Softened:
         decoder: with softmax.
         tieless: of leftmost and rightmost heads, the same with average-hard attention; None: there are none.
         length: the number of positions that a temperature of a length is for.
-        guaranteed: whether the temperature is one that a theorem states, and not a number that was asked for.
+        guaranteed: whether the temperature is one that a theorem states, and not a number requested.
     """
 
     name: str

@@ -122,7 +122,7 @@ def _place(task: tuple[int | str, str]) -> tuple[bool, int, str, int, str]:
 
 # ── where runs are kept
 def trained_runs(*places: str | Path) -> TrainedRuns:
-    """Return the finished runs in the folders of grids or runs, or in files of records, one JSON a line.
+    """Return the finished runs in the folders of grids or runs, or in files of records, one JSON object per line.
 
     Runs of the same model, data and options are counted once: grids that vary one option each share a base setting.
 

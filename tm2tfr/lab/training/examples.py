@@ -222,7 +222,7 @@ INTERMEDIATES: tuple[Intermediates, ...] = get_args(Intermediates)
 MOST_BITS = 512
 TRAINED, TESTED = 10_000, 1_000
 TEST_SHARE = 4
-"""Where there are fewer pairs than asked for, one in this many is kept for the test."""
+"""Where there are fewer pairs than requested, one in this many is kept for the test."""
 
 
 def adder_examples(

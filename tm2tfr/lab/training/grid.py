@@ -285,7 +285,7 @@ def trained(job: Job[GridRun], folder: Path | None) -> Made:
     """Train a run, and return its files.
 
     Args:
-        folder: that of the grid, where the run is kept with its checkpoints, so that it goes on after a kill; None: a
+        folder: that of the grid, where the run is kept with its checkpoints, so that it continues after a kill; None: a
             temporary one, since the workers of a cluster need not see the grid's.
     """
     from tm2tfr.lab.training.compiled import build, described  # noqa: PLC0415  (it needs torch; a grid is read without)

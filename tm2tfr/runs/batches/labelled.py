@@ -52,11 +52,11 @@ class OneLength(NamedTuple):
     Args:
         numbers: those of the words on which the program is defined; undefined: those of the others.
         given, fed: their tokens as places in the alphabet, and as they are fed.
-        values: what each output answers, where that is asked for.
+        values: what each output answers, if requested.
         sizes: the rows before a refusal; refused: whether there is one.
         differs: the first position that differs, -1 if none does.
         compared: the number of cells compared, with the tokens; cells: those of all outputs, of whole words.
-        outcomes: the reference's, where they are asked for.
+        outcomes: the reference's, if requested.
     """
 
     numbers: Ints
@@ -73,7 +73,7 @@ class OneLength(NamedTuple):
 
 
 class LabellerRuns:
-    """Runs of a labeller on words of one length at a time, in several threads; the same whatever their number.
+    """Runs of a sequence model on words of one length at a time, in several threads; the same whatever their number.
 
     Args:
         program: what labels words; None: one token is fed for each character.
@@ -194,7 +194,7 @@ def labelled_batch(
     keep_rows: bool,
     progress: Progress | None,
 ) -> Batch:
-    """Run a labeller on many words; see `tm2tfr.runs.batches.generated.batch_of`.
+    """Run a sequence model on many words; see `tm2tfr.runs.batches.generated.batch_of`.
 
     Raises:
         InputError: for a word that is not an input of the program; where there is a comparison, if it is undefined there.

@@ -18,7 +18,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 def prepared(automaton: Automaton, options: AutomatonOptions) -> Automaton:
-    """Return the automaton over the alphabet that is asked for; a regular expression is read anew with it.
+    """Return the automaton over the requested alphabet; a regular expression is read anew with it.
 
     Raises:
         CompileError: if the automaton reads a token that is not in it.

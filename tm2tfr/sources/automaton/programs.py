@@ -25,9 +25,9 @@ STAR_FREE: AutomatonWay = "star-free"
 SCAN: AutomatonWay = "scan"
 STEPS: AutomatonWay = "steps"
 MOST_IN_CASCADE = 150
-"""The most images of a cascade that is compiled if nothing else is asked for: that takes seconds, more take minutes."""
+"""The most images of a cascade that is compiled by default: that takes seconds, more take minutes."""
 MOST_BY_DEFAULT = 5
-"""The most states of an automaton that is scanned if nothing else is asked for."""
+"""The most states of an automaton that is scanned by default."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Decided:
 
     @property
     def small(self) -> bool:
-        """Whether there is a cascade, and it is compiled if nothing else is asked for."""
+        """Whether there is a cascade, and it is compiled by default."""
         return self.cascade is not None and self.images <= MOST_IN_CASCADE
 
 
@@ -81,7 +81,7 @@ def shown_counter(counter: Counter) -> str:
 
 
 def rasp_way(automaton: Automaton) -> AutomatonWay:
-    """Return the way in which an automaton becomes a RASP program if nothing else is asked for: the scan if it is small."""
+    """Return the way in which an automaton becomes a RASP program by default: the scan if it is small."""
     return SCAN if len(automaton.reachable) <= MOST_BY_DEFAULT else STEPS
 
 

@@ -40,7 +40,7 @@ class AutomatonProof(LogicProof):
 
 
 def prove(decoder: Decoder, automaton: Automaton) -> AutomatonProof:
-    """Return what is proved about the weights of an automaton.
+    """Return the proof about the weights of an automaton.
 
     Raises:
         CompileError: if they are those of a scan.

@@ -24,7 +24,7 @@ def _compile(automaton: Automaton, options: Mapping[str, Any]) -> Decoder:
 
 
 def _prepare(automaton: Automaton, options: Mapping[str, Any]) -> Automaton:
-    """Return the automaton over the alphabet that is asked for."""
+    """Return the automaton over the requested alphabet."""
     from tm2tfr.sources.automaton.compiler import prepared
 
     return prepared(automaton, read_options(AutomatonOptions, options))

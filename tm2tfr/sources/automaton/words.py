@@ -31,7 +31,7 @@ def word_of(automaton: Automaton, text: str) -> tuple[str, ...]:
 
 
 def own_word(automaton: Automaton) -> str:
-    """Return the word when none is given: the first that its author says is accepted, otherwise the first few tokens."""
+    """Return the default input: the first that its author says is accepted, otherwise the first few tokens."""
     known = [example for example in automaton.examples if example.word]
     found = next((each for each in known if each.accepted), next(iter(known), None))
     return written(automaton.alphabet[:5] if found is None else found.word)

@@ -1,4 +1,4 @@
-"""From a circuit to a decoder: a token a gate, one layer, in the variant that is asked for.
+"""From a circuit to a decoder: one token per gate, one layer, in the requested variant.
 
 ``paper`` and ``paper-hard`` have one head with one-hot positions: Appendix A with its repairs. The query of position i
 points at the operands of symbol i + 1 (repair 2), with the score c₁/2 each, or c₁ where both are the same (repair 6); the
@@ -305,7 +305,7 @@ def _addresses(gate: Gate, circuit: Circuit) -> tuple[int, ...]:
     return (*found, *found[-1:] * (len(OPERANDS) - len(found)))
 
 
-# ── from a circuit to a decoder: a token a gate, one layer, in the variant that is asked for ──────────
+# ── from a circuit to a decoder: one token per gate, one layer, in the requested variant ──────────
 _MOST_EPSILON = 1e6
 _MOST_ONE_HOT = 10_000
 """The most positions as one-hot vectors: the dense engine keeps their square, and takes minutes for a run."""

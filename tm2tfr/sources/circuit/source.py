@@ -56,7 +56,7 @@ def _number(epsilon: Any) -> Any:
 
 
 def _prepare(circuit: Circuit, options: OptionValues) -> Circuit:
-    """Return the circuit in the basis that is asked for, or that the variant has, if it is not in it."""
+    """Return the circuit in the requested basis, or that the variant has, if it is not in it."""
     from tm2tfr.sources.circuit.building import to_nor, to_paper
 
     basis, variant = options.get("basis"), options.get("variant")

@@ -375,7 +375,7 @@ class CircuitBlocks:
         return means
 
     def results(self, parts: Sequence[RightBits]) -> BatchResults:
-        """Return what comes out of the runs: the bits of the outputs; ``limit`` of runs that are cut off."""
+        """Return the results of the runs: the bits of the outputs; ``limit`` of runs that are cut off."""
         return BatchResults.of(np.concatenate([np.zeros(0, dtype="U1"), *map(self._outcomes, parts)]), self._result)
 
     def _outcomes(self, right: RightBits) -> NDArray[np.str_]:

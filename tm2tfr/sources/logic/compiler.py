@@ -161,7 +161,7 @@ def _number(node: nodes.Node, own: Sequence[seq.Operation], about: seq.NodeField
 
 
 def prepared(program: LogicProgram, options: LogicOptions) -> LogicProgram:
-    """Return the program with the definition and the alphabet that are asked for.
+    """Return the program with the requested definition and alphabet.
 
     Raises:
         CompileError: if it has no such definition, or its alphabet is not known, or lacks a token that it names.

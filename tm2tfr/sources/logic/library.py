@@ -118,7 +118,7 @@ def checked(program: LogicProgram, word: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def own_word(program: LogicProgram) -> str:
-    """Return the word when none is given: that of the first example of what is compiled, or the first few tokens."""
+    """Return the default input: that of the first example of what is compiled, or the first few tokens."""
     for example in program.examples:
         if example.of in ("", program.chosen) and set(example.word) <= set(program.alphabet or example.word):
             return written(example.word)

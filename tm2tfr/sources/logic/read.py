@@ -47,7 +47,7 @@ def read(text: str | bytes, *, file: str, name: str = "", language: Language | N
     """Return the formula or program that a text describes.
 
     Args:
-        file: its name, for complaints.
+        file: its name, for messages.
         name: the program's name; empty: that of the file without its ending.
         language: None: by the ending of the file, ``.tl`` or ``.srasp``, or else by whether the text defines ``name(i)``.
 
@@ -184,7 +184,7 @@ def cautions(program: LogicProgram, options: Mapping[str, Any], warnings: Sequen
     """Return the warnings about a formula or program.
 
     Args:
-        program: it, with the definition and the alphabet that are asked for.
+        program: it, with the requested definition and alphabet.
         options: those of the construction, by name.
         warnings: those about its text alone, of which one is not true if a definition is asked for that nothing uses.
     """

@@ -24,7 +24,7 @@ def _compile(program: LogicProgram, options: Mapping[str, Any]) -> Decoder:
 
 
 def _prepare(program: LogicProgram, options: Mapping[str, Any]) -> LogicProgram:
-    """Return the program with the definition and the alphabet that are asked for."""
+    """Return the program with the requested definition and alphabet."""
     from tm2tfr.sources.logic.compiler import prepared
 
     return prepared(program, read_options(LogicOptions, options))

@@ -39,7 +39,7 @@ class ManyValues:
         defined: (inputs,): whether everything is defined on it; where it is not, places say nothing.
         places: s-op -> the place of each value: (inputs, n).
         atoms: s-op -> the values that places are of.
-        matrices: selector -> its matrix on each input, (inputs, n_query, n_key), if they were asked for.
+        matrices: selector -> its matrix on each input, (inputs, n_query, n_key), if requested.
     """
 
     defined: NDArray[np.bool_]

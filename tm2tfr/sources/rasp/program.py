@@ -41,7 +41,7 @@ class Program:
         sops: every top-level variable that is an s-op, by name, in the order in which they were last assigned, those of the
             language and its library left out, and those that begin with an underscore where there are others.
         selectors: the same of selectors.
-        chosen: the name of the s-op that is compiled: the one last assigned, if nothing else is asked for.
+        chosen: the name of the s-op that is compiled: the one last assigned, by default.
         alphabet: the tokens of its inputs, from its header or found in it; empty: not known.
         examples: from its header.
         widths: the number of the s-op that a width function of the library returned -> the selector whose row widths it

@@ -57,7 +57,7 @@ def read(
     """Return the program that a text describes.
 
     Args:
-        file: its name, for complaints.
+        file: its name, for messages.
         library: whether it can use the library; without it, there are only the words of the language.
         folder: that of the text; None: of no file. ``load "x";`` looks for x.rasp beside the file that says it, then here,
             then, as the authors' interpreter does, in the current folder.

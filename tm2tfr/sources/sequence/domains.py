@@ -279,7 +279,7 @@ class Domains:
         """Return the values that `nodes` can have together, at any position of any input.
 
         Args:
-            by: the function that is tabulated over them, for complaints.
+            by: the function that is tabulated over them, for messages.
 
         Raises:
             CompileError: if there are more than `most` combinations.

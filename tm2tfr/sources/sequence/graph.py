@@ -286,7 +286,7 @@ class SequenceGraph:
     """A program.
 
     Args:
-        name, file: those of the program and its text, for complaints.
+        name, file: those of the program and its text, for messages.
         alphabet: the tokens of its inputs.
         outputs: what is read off at every position: name and node; the first is the answer.
     """

@@ -118,7 +118,7 @@ class TuringBlocks:
         return len(CHECKED) * rows
 
     def results(self, parts: Sequence[RightRows]) -> BatchResults:
-        """Return what comes out of the runs."""
+        """Return the results of the runs."""
         parts = parts or [RightRows.room(0, 0, 0).part(0, 0)]
         joined: dict[str, AnyArray] = {
             name: np.concatenate([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)

@@ -100,7 +100,7 @@ class RightCodes(NamedTuple):
 
 
 class RightRows(NamedTuple):
-    """The right rows of some runs from `first` on, and what comes out of them: arrays of (rows,) and (runs,).
+    """The right rows of some runs from `first` on, and their results: arrays of (rows,) and (runs,).
 
     Those of a run are ``offsets[r] : offsets[r + 1]``; its final tape is ``tape[tape_offsets[r] : tape_offsets[r + 1]]``.
     """

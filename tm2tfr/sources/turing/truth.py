@@ -170,7 +170,7 @@ class TuringTruth:
         """Return what is wrong with the stop tokens: a decoder has to stop after a verdict, and nowhere else.
 
         No weight says so (Definition 8.1): the stop tokens are a list beside the matrices. A run whose every cell is right
-        goes on for ever if that list lacks its verdict, and ends too early if it holds anything else. It has to hold the
+        continues for ever if that list lacks its verdict, and ends too early if it holds anything else. It has to hold the
         verdicts that the machine can give; another verdict does no harm.
         """
         due = [VERDICTS[o] for o in self.outcomes]

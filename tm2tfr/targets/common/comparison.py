@@ -220,7 +220,7 @@ def words(right: ExportReference, positions: int) -> list[str]:
 
 
 def _size(right: ExportReference, word: str) -> int:
-    """Return the number of tokens that a labeller is fed for `word`; 0 if `word` is not an input of it."""
+    """Return the number of tokens that a sequence model is fed for `word`; 0 if `word` is not an input of it."""
     longest = right.decoder.positions
     try:
         many = len(right.truth(word).prompt)

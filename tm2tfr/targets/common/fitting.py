@@ -119,7 +119,7 @@ def check_dtype(dtype: str) -> None:
 
 
 def proved(proof: MachineProof) -> tuple[Lookups, Retrieval]:
-    """Return what is proved about the heads.
+    """Return the proof about the heads.
 
     Raises:
         ExportError: if the weights are not proved right in exact arithmetic.

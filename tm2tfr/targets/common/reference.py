@@ -1,4 +1,4 @@
-"""The reference of an export: its program, or without a program the dense engine; and the labels of labellers."""
+"""The reference of an export: its program, or without a program the dense engine; and the labels of sequence models."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class WordFrame:
 
 
 def frame_of(decoder: Decoder) -> WordFrame:
-    """Return the frame of words: empty unless the first token of a labeller of any length is ``BOS``."""
+    """Return the frame of words: empty unless the first token of a sequence model of any length is ``BOS``."""
     if not decoder.labeller or decoder.positions is not None or decoder.vocabulary[:1] != FRAME[:1]:
         return WordFrame()
     return WordFrame(FRAME[:1], FRAME[1:] if FRAME[1] in decoder.vocabulary else ())

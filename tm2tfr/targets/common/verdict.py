@@ -31,7 +31,7 @@ SHOWN = 24
 TRIED_LABELS = """\
 Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on all inputs up to some length and on
 random ones of any, and compares every label, and every value of the residual stream after every layer."""
-"""How a labeller is tried whose stream is compared as well."""
+"""How a sequence model is tried whose stream is compared as well."""
 
 
 def heading(right: ExportReference, title: str, front: Mapping[str, str] | None = None, *tags: str) -> str:
@@ -76,7 +76,7 @@ def introduction(right: ExportReference, given: str, tokenizer: str = "") -> str
 
 
 def given_and_labelled(decoder: Decoder, outputs: Sequence[Output] | None = None) -> str:
-    """Return the paragraph that says what a labeller is given and answers; outputs: those of a model, by default all."""
+    """Return the paragraph about a sequence model's inputs and outputs; `outputs`: some of them, by default all."""
     most = "" if decoder.positions is None else f"at most {counted(decoder.positions, 'token')}, "
     told = [
         f"- {code(output.name)}: {_labels(output.labels)}" for output in (decoder.outputs if outputs is None else outputs)
@@ -108,7 +108,7 @@ def checking(right: ExportReference) -> str:
 
 
 def prompt(right: ExportReference) -> str:
-    """Return the example as a labeller is fed it, see `tm2tfr.targets.common.reference.frame_of`."""
+    """Return the example as a sequence model is fed it, see `tm2tfr.targets.common.reference.frame_of`."""
     return as_word(tuple(right.fed(right.example))) if frame_of(right.decoder) else right.example
 
 
@@ -326,7 +326,7 @@ class Exported:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The size of the model, and what is guaranteed, in words."""
+        """The size of the model, and its guarantees, as text."""
         raise NotImplementedError
 
     def __str__(self) -> str:

@@ -149,7 +149,7 @@ class Gpt2Exported(Exported):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The size of the model, and what is guaranteed, in words."""
+        """The size of the model, and its guarantees, as text."""
         recipe, made = self.gpt2.recipe, self.made
         depth, heads = counted(len(self.gpt2.decoder.layers), "layer"), counted(made.heads, "head")
         size = f"{depth}, {heads}, width {made.width}, {recipe.dtype}"

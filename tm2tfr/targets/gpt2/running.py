@@ -196,7 +196,7 @@ def _text(value: object) -> str:
     return repr(value)
 
 
-# ── From a labeller to the tensors of a GPT-2, whatever becomes of its logits: a token classifier, or a model with a hook.
+# ── From a sequence model to the tensors of a GPT-2: a token classifier, or a model with a hook.
 #
 # The stream is held twice, as [x, -x], and a layer norm with ε = 2^100 is the identity but for a shift that the two copies
 # share: see `tm2tfr.targets.gpt2.tensors`. Values of weights with a position table are not scaled. Weights for words of any
@@ -216,7 +216,7 @@ TIELESS = 2.0**10
 
 @dataclass(frozen=True, kw_only=True)
 class LabellingRecipe(Uncertified, Gpt2Recipe):
-    """How a labeller becomes a model with softmax; nothing about its heads is bounded by |h|."""
+    """How a sequence model becomes a model with softmax; nothing about its heads is bounded by |h|."""
 
     @property
     def temperature(self) -> float:
@@ -232,7 +232,7 @@ class LabellingRecipe(Uncertified, Gpt2Recipe):
 
 
 def fitted_labelling(decoder: Decoder, name: str, title: str, asked: Requested) -> LabellingRecipe:
-    """Return the recipe for a labeller as a model with softmax.
+    """Return the recipe for a sequence model as a model with softmax.
 
     Args:
         title: what it becomes, such as ``a BERT``.
@@ -299,7 +299,7 @@ def masks_of(decoder: Decoder) -> frozenset[Mask]:
 
 
 class LabellingGpt2(Gpt2):
-    """A labeller as a GPT-2 with the logits of all its outputs; see `Gpt2`."""
+    """A sequence model as a GPT-2 with the logits of all its outputs; see `Gpt2`."""
 
     known = (TABLE, NO_BOS, AHEAD, OUTPUTS, WRITTEN)
     biased = True

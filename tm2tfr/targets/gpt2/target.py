@@ -83,7 +83,7 @@ def fitted_circuit(decoder: Decoder, right: ExportReference, asked: Requested) -
 # that is claimed, at the last position, is 64 and more. What rounding leaves of a score that is the same for all keys is
 # multiplied by it too, so that runs are right as far as they were compared, and by default short.
 USUAL_HIDDEN = 128
-"""The positions of such an export, if no other number is asked for."""
+"""The positions of such an export, by default."""
 LEAD = 64
 """By how much the best score is ahead of the next at least: e^-64 is nothing beside 1."""
 

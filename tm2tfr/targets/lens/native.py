@@ -156,7 +156,7 @@ def names(native: Native) -> PlainData:
 
 
 def _labelling(decoder: Decoder) -> PlainData:
-    """Return the settings of a labeller: the number of its logits, and the direction in which heads look."""
+    """Return the settings of a sequence model: the number of its logits, and the direction in which heads look."""
     return {
         "d_vocab_out": decoder.answers,
         "attention_dir": "bidirectional" if decoder.looks_ahead else "causal",

@@ -115,7 +115,7 @@ class LensRunning(Model):
         return [int(n) for n in made[0]]
 
 
-# ── Circuits and labellers in TransformerLens, by way of GPT-2: what is proved of them, and which have a GPT-2.
+# ── Circuits and sequence models in TransformerLens, by way of GPT-2: what is proved of them, and which have a GPT-2.
 TRANSFORMER_LENS = "TransformerLens"
 
 
@@ -153,7 +153,7 @@ def lens_recipe(decoder: Decoder, right: ExportReference, **options: Unpack[Opti
 
 
 def _labelling(decoder: Decoder, right: ExportReference, asked: Requested) -> LabellingRecipe:
-    """Return the recipe for a labeller; in such a model all heads have the same mask."""
+    """Return the recipe for a sequence model; in such a model all heads have the same mask."""
     name = visible(right.named("these weights"))
     if asked.stock:
         raise ExportError(

@@ -189,7 +189,7 @@ def _looped(loop: LayerLoop) -> PlainData:
 def _temperature(decoder: Decoder, positions: int) -> float | None:
     """Return the temperature of softmax that Theorem 26 guarantees; None if nothing is claimed about the heads.
 
-    The theorem is about heads with one best score; those of a labeller may have several, and there is none.
+    The theorem is about heads with one best score; those of a sequence model may have several, and there is none.
     """
     if decoder.labeller:
         return None

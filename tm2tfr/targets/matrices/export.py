@@ -152,7 +152,7 @@ class MatricesExported(Exported):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The size of the model, and what is guaranteed, in words."""
+        """The size of the model, and its guarantees, as text."""
         decoder = self.decoder
         layers, heads = counted(len(decoder.layers), "layer"), counted(decoder.heads, "head")
         heads = f"{layers}, {heads} in all, width {decoder.layout.width}"

@@ -200,8 +200,8 @@ def _layer(graph: Graph, layer: Layer, n: int, x: str, dtype: np.dtype[np.floati
 def _loop(graph: Graph, decoder: Decoder, loop: LayerLoop, number: int, x: str, dtype: np.dtype[np.floating]) -> str:
     """Add a loop as a node ``Loop``, whose body is one pass, and return the name of the stream after it.
 
-    Each sequence of a batch goes on until its own last pass: `going`, (batch, 1, 1), says which do, and the streams of the
-    others stay as they are.
+    Each sequence of a batch continues until its own last pass: `going`, (batch, 1, 1), marks those that do; the streams of
+    the others do not change.
     """
     module, path, kind = required(), f"loops.{number}", required().helper.np_dtype_to_tensor_dtype(dtype)
     value, truth, numbers = module.helper.make_tensor_value_info, module.TensorProto.BOOL, range(loop.first, loop.last + 1)

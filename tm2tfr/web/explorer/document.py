@@ -93,7 +93,7 @@ def box_data(page: Page, recordings: Sequence[Recording]) -> PlainData:
 
 
 def _tokens(recording: Recording, about: PlainData | None) -> PlainData:
-    """Return what the inputs of a labeller are made of.
+    """Return what the inputs of a sequence model are made of.
 
     ``before`` and ``after`` are fed around the tokens of any input: nothing, BOS, or BOS and EOS. ``about`` is what the
     page says of inputs; None: there is no program, whose alphabet would be known.

@@ -108,7 +108,7 @@ class Moments:
 
     @property
     def first(self) -> int:
-        """The position with the first answer that counts: BOS, or the last token of the prompt; 0 of a labeller."""
+        """The position with the first answer that counts: BOS, or the last token of the prompt; 0 of a sequence model."""
         if self.trace.labels or not self:
             return 0
         before = self.trace.lead + len(self.trace.input) + (self.decoder.bos is not None) - 1

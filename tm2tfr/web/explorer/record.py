@@ -282,7 +282,7 @@ class _Session:
 
 
 def replayed(decoder: Decoder, trace: Trace, seen: Sequence[Observation], *, truth: Truth | None = None) -> Recording:
-    """Return the recording of a run of which all positions were observed at once, as a labeller's are.
+    """Return the recording of a run of which all positions were observed at once, as a sequence model's are.
 
     Args:
         seen: (n_positions,), as `tm2tfr.engines.decode.observe_all` returns them.

@@ -68,7 +68,7 @@ def _smallest(array: NDArray[np.generic]) -> NDArray[np.integer] | NDArray[np.fl
 
 
 MOST_IN_A_PAGE = 200
-"""The most positions of a labeller in a page, whose heads have a score for each pair of them."""
+"""The most positions of a sequence model in a page, whose heads have a score for each pair of them."""
 _MOST_POSITIONS = 2**31 + 1
 """The most positions for which the page knows whether a number may be too large, as `tm2tfr.engines.overflow` has it."""
 MOST_ENTRIES = 2_000_000
@@ -83,7 +83,7 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
     the same way; its value. Shapes follow from the sizes in the rest of the data. ``about`` is what a weight file says of
     them beside the matrices, with all names.
 
-    A page runs softmax of labellers alone, whose answers are rounded. Exponentials are rounded differently by numpy's
+    A page runs softmax of sequence models alone, whose answers are rounded. Exponentials are rounded differently by numpy's
     releases, processors and browsers, so that no page could promise the tokens of a long run.
     """
     if (reason := unrunnable(decoder)) is not None:

@@ -157,7 +157,7 @@ class Workers:
         return own + sum(min(queues[each], own + (each in earlier)) for each in order if each != client)
 
     async def ask(self, kind: str, body: bytes | bytearray, client: str = "") -> Reply:
-        """Return the reply to a request. If this is cancelled, the work goes on until another request needs the process.
+        """Return the reply to a request. If this is cancelled, the work continues until another request needs the process.
 
         Args:
             kind: of job: ``answer`` or ``export``.

@@ -87,7 +87,7 @@ def sentence(run: Moments, moment: Moment) -> str:
 
 
 def _outputs(run: Moments, moment: Moment) -> list[str]:
-    """Return the answers of a labeller, one per output."""
+    """Return the answers of a sequence model, one per output."""
     return [f"{visible(column.name)} = {moment.cells[column.name]}" for column in run.trace.columns[2:]]
 
 

@@ -38,7 +38,7 @@ def pillow(what: object) -> tuple[ModuleType, ...]:
     """Return Pillow's modules Image, ImageDraw and ImageFont.
 
     Args:
-        what: where the picture goes, for complaints.
+        what: where the picture goes, for messages.
 
     Raises:
         OutputError: if Pillow or matplotlib is missing.

@@ -50,7 +50,7 @@ def stem(file: str) -> str:
 _ENOUGH = 5 * MOST_DIAGNOSTICS
 """Reading ends after this many complaints: a large file of another format has one in each line."""
 _INSIDE = (r"[^\s=(),|:;\\&^~{}'\"]", r"\w")
-"""What a name goes on with, in most formats, and in those where it may stand in brackets."""
+"""What a name continues with, in most formats, and in those where it may stand in brackets."""
 
 UNROLL = "only combinational circuits are read: cut it there with --cut-registers, or unroll it in time"
 """What to do about a latch or a flip-flop."""
@@ -218,7 +218,7 @@ class NetDraft:
         return LoadedCircuit(circuit=circuit, warnings=self.log.conclude(), examples=examples)
 
     def _cut_registers(self) -> None:
-        """Make the outputs of registers inputs, and what they take in outputs; if that is not asked for, report them."""
+        """Make the outputs of registers inputs, and what they take in outputs; if that is not requested, report them."""
         first, *others = self.registers
         if not self.cut:
             are = "is" if len(others) == 1 else "are"

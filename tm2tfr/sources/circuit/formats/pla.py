@@ -113,7 +113,7 @@ class _Reader:
     lines: list[int] = field(default_factory=list)
     announced: tuple[int, int] | None = None
     waiting: tuple[str, int] | None = None
-    """The signs of a cube that goes on in the next line, and its first line."""
+    """The signs of a cube that continues in the next line, and its first line."""
 
     def line(self, number: int, text: str) -> bool:
         """Read a line, and return whether to go on."""

@@ -48,7 +48,7 @@ _NOT_RUN = "engine runs no softmax and no norms"
 
 @dataclass(frozen=True, kw_only=True)
 class CircuitCertificate(Certificate):
-    """What is proved about some weights on one engine in one dtype, for all inputs.
+    """The proved statement about weights on one engine in one dtype, for all inputs.
 
     Args:
         circuit, gates, positions: its name, and how many gates and positions there are.
@@ -71,7 +71,7 @@ class CircuitCertificate(Certificate):
 
     @property
     def statement(self) -> str:
-        """What is proved, in words."""
+        """The proved statement, as text."""
         problem = f"the bits of all {counted(self.gates, 'gate')} are right for every input"
         return f"{problem}, at {counted(self.positions, 'position')}"
 
@@ -114,12 +114,12 @@ class CircuitReport(Report[CircuitCertificate]):
 
 @dataclass(frozen=True)
 class CircuitProof(Proof[CircuitCertificate]):
-    """The proof that `decoder` generates the bits of `circuit` for every input; it is carried out when it is asked."""
+    """The proof that `decoder` generates the bits of `circuit` for every input; it is carried out on first use."""
 
     circuit: Circuit
 
     def certificate(self, engine: str = "dense", dtype: str | None = None) -> CircuitCertificate:
-        """Return what is proved for an engine and a dtype, by default its widest.
+        """Return the certificate for an engine and a dtype, by default its widest.
 
         Raises:
             EngineError: for an unknown engine, or a dtype that it does not compute in.
@@ -136,7 +136,7 @@ class CircuitProof(Proof[CircuitCertificate]):
             return attempted(plain, self._proved)
 
     def report(self, questions: Questions) -> CircuitReport:
-        """Return the certificates that are asked for.
+        """Return the requested certificates.
 
         Raises:
             EngineError: for an unknown engine or dtype.

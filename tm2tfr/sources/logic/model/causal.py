@@ -176,7 +176,7 @@ class LogicWeights(WiredWeights[LogicProgram]):
 
 
 class LogicRun(WiredRun):
-    """The values of a run, each computed when it is asked for."""
+    """The values of a run, each computed on first use."""
 
     def __init__(self, weights: LogicWeights, word: tuple[str, ...], settings: Settings) -> None:
         tokens = (ENDS[0], *word, *ENDS[1:][: ENDS[1] in weights.decoder.vocabulary])
@@ -315,7 +315,7 @@ class LogicRun(WiredRun):
         return [((j,), why or past) for j, why in seen.places(claim)]
 
     def _says_step(self, what: str, node: Since | Until) -> bool:
-        """Return whether a bit is 1 where a step goes on, as it is in runs; otherwise it is 0 there."""
+        """Return whether a bit is 1 where a step continues, as it is in runs; otherwise it is 0 there."""
         steps = self.weights.steps
         if what not in steps:
             same = 0

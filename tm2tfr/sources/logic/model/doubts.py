@@ -26,7 +26,7 @@ class SeenColumns(FramedColumns):
         names: nothing, and all tokens and labels.
 
     Attributes:
-        step: the bit that says whether a step of since or until goes on, and what it is where one does; None: none does.
+        step: the bit that says whether a step of since or until continues, and what it is where one does; None: none does.
     """
 
     def __init__(self, seen: SeenNodes, tokens: Sequence[str], names: tuple[str | None, ...]) -> None:

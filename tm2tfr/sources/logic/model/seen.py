@@ -98,7 +98,7 @@ class SeenNodes:
         return bool(found)
 
     def goes_on(self, node: tl.Node, p: int) -> bool:
-        """Return whether a step of since or until goes on."""
+        """Return whether a step of since or until continues."""
         if isinstance(node, tl.Since | tl.Until):
             return self.bit(node.left, p) and not self.bit(node.right, p)
         self.doubt(f"nothing says where the head of {self.called(node)} looks")

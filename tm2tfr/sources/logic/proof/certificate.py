@@ -88,7 +88,7 @@ _SHARED = ("program", "weights", "heads", "gaps", "ends", "words", "longest")
 
 @dataclass(frozen=True, kw_only=True)
 class LogicCertificate(Certificate):
-    """What is proved about some weights on one engine in one dtype, for all words.
+    """The proved statement about weights on one engine in one dtype, for all words.
 
     Args:
         program: its name.
@@ -118,7 +118,7 @@ class LogicCertificate(Certificate):
 
     @property
     def statement(self) -> str:
-        """What is proved, in words."""
+        """The proved statement, as text."""
         most = "of any length" if self.most_tokens is None else f"of up to {counted(self.most_tokens, 'token')}"
         what = "as with average-hard attention in exact arithmetic" if self.soft else "tieless, and as in exact arithmetic"
         return f"{what}, on words {most}"
@@ -178,7 +178,7 @@ class LogicReport(Report[LogicCertificate]):
 
 @dataclass(frozen=True)
 class LogicProof(Proof[LogicCertificate]):
-    """The proof that the heads of `decoder` are tieless and rounding changes nothing; it is carried out when it is asked.
+    """The proof that the heads of `decoder` are tieless and rounding changes nothing; it is carried out on first use.
 
     Args:
         program: the formula or program that it was compiled from.
@@ -190,7 +190,7 @@ class LogicProof(Proof[LogicCertificate]):
     program: LogicProgram
 
     def certificate(self, engine: str = "dense", dtype: str | None = None) -> LogicCertificate:
-        """Return what is proved for an engine and a dtype, by default its widest.
+        """Return the certificate for an engine and a dtype, by default its widest.
 
         Raises:
             EngineError: for an unknown engine, or a dtype that it does not compute in.
@@ -207,7 +207,7 @@ class LogicProof(Proof[LogicCertificate]):
         return attempted(plain, self._proved)
 
     def report(self, questions: Questions) -> LogicReport:
-        """Return the certificates that are asked for.
+        """Return the requested certificates.
 
         Raises:
             EngineError: for an unknown engine or dtype.

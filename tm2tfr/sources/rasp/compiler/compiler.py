@@ -129,7 +129,7 @@ def limits_of(options: RaspOptions) -> Limits:
 
 
 def prepared(program: Program, options: RaspOptions) -> Program:
-    """Return the program with the s-op and the alphabet that are asked for.
+    """Return the program with the s-op and the requested alphabet.
 
     Raises:
         CompileError: if it has no such s-op.
@@ -242,7 +242,7 @@ class _Attempt:
             short = Domains(graph, SHORT, wanted=wanted, most=most, early=False, progress=None)
             if _looks_ahead(short):
                 return True, None
-        # Where nothing looks ahead, the sets are those under the mask, unless that was asked for in spite of them.
+        # Where nothing looks ahead, the sets are those under the mask, unless requested in spite of them.
         domains = Domains(graph, self._length, wanted=wanted, most=most, early=self._asked is None)
         return _looks_ahead(domains), domains
 

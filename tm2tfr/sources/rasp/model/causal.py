@@ -52,7 +52,7 @@ _Side = tuple[RaspReads, _Atoms]
 
 
 class RaspRun(WiredRun):
-    """The values of a run, each computed when it is asked for."""
+    """The values of a run, each computed on first use."""
 
     def __init__(self, about: RaspWeights, word: Word, settings: Settings) -> None:
         super().__init__(tuple(map(shown_atom, word)), settings)

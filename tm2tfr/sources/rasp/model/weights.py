@@ -28,7 +28,7 @@ _SEEN = {"steps": "it is computed from the mean, which can be set", "share": "it
 
 
 class RaspReads:
-    """The variables that a part of the weights reads, by what they are claimed to hold.
+    """The variables that a part of the weights reads, by their claimed contents.
 
     Attributes:
         names: their names.
@@ -84,7 +84,7 @@ class RaspWeights(WiredWeights[Program]):
         self._reads: dict[frozenset[str], RaspReads] = {}
 
     def reads(self, names: Iterable[str]) -> RaspReads:
-        """Return these variables by what they are claimed to hold."""
+        """Return these variables by their claimed contents."""
         key = frozenset(names)
         if key not in self._reads:
             self._reads[key] = RaspReads(key, self.claims)

@@ -59,7 +59,7 @@ class _Head:
 
 
 class Lowering:
-    """The stream of a program, filled as values are asked for.
+    """The stream of a program, filled as values are used.
 
     Args:
         most_units: the most entries of a table.

@@ -306,7 +306,7 @@ class Braces(Rules):
     sets: dict[str, list[Scalar]] = field(default_factory=dict)
     """The pieces of each set, one for each of its lines."""
     unclosed: str = ""
-    """The key of the set that goes on in the next line, if any."""
+    """The key of the set that continues in the next line, if any."""
 
     def read(self) -> Loaded:
         """Return the machine.

@@ -26,7 +26,7 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class MachineCertificate(Certificate):
-    """What is proved about some weights on one engine in one dtype.
+    """The proved statement about weights on one engine in one dtype.
 
     Args:
         machine: the machine's name.

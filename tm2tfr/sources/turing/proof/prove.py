@@ -332,7 +332,7 @@ def prove(decoder: Decoder, machine: Machine) -> MachineProof:
 
 
 def claimed(decoder: Decoder) -> tuple[Decoder, Mapping[str, str]]:
-    """Return the decoder with its subspaces called what they are claimed to hold, and the names that differ from that.
+    """Return the decoder with its subspaces named after their claimed contents, and the names that differ from that.
 
     Raises:
         ShapeError: if nothing is claimed about a subspace, or the same about two.

@@ -32,7 +32,7 @@ SHOWN = ("binary-increment", "parity", "busy-beaver-3", "busy-beaver-2", "comple
 TRIED, DRAWN = 4, 4
 """The number of shipped machines, and of random ones, that an export is tried on."""
 LONGEST_TRIED = 96
-"""The most positions of a run on which an export is tried, but for the last one, which goes on to the last position."""
+"""The most positions of a run on which an export is tried, but for the last one, which continues to the last position."""
 LONGEST_GENERATED = 128
 """Such a run is generated up to this position, and teacher-forced beyond: a class has many names and large tensors."""
 SHOWN_NAMES = 12
@@ -123,7 +123,7 @@ class ExportedClass(ExportReference):
         return program
 
     def prove(self) -> Any:
-        """Return what is proved about the weights for the whole class."""
+        """Return the proof about the weights for the whole class."""
         return prove(self.decoder, self.program.empty)
 
     def counted(self, fed: int) -> str:

@@ -344,7 +344,7 @@ def _best(
     head: int,
     waiting: Sequence[GivenAnswer],
 ) -> int:
-    """Return which answer to take: the first after which the machine goes on to a place that has no rule."""
+    """Return which answer to take: the first after which the machine continues to a place that has no rule."""
     for n, answer in enumerate(waiting):
         if not isinstance(answer, str) and answer.state < len(names.ruled):
             symbol = answer.symbol if answer.move == 0 else cells.get(head + answer.move, 0)
