@@ -309,7 +309,7 @@ def _standalone(found: Subject, word: str | None, max_steps: int) -> Explorer:
 
 
 MOST_SEARCHED = 100
-"""How many inputs are searched for one on which two decoders run differently, each for at most `STEPS_SEARCHED` steps."""
+"""The most inputs searched for one on which two decoders differ, each for at most `STEPS_SEARCHED` steps."""
 STEPS_SEARCHED = 1_000
 
 

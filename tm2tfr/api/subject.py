@@ -360,7 +360,7 @@ def _built(given: Given, options: Mapping[str, object]) -> tuple[Given, PlainDat
     if not own:
         return given, asked
     unknown = next((name for name in sorted(own) if name not in known), "")
-    applying = (*(fields_of(CircuitOptions) if known else names), *known)  # what has parameters is a circuit
+    applying = (*(fields_of(CircuitOptions) if known else names), *known)  # only circuits have parameters
     close = did_you_mean(unknown, applying)
     if close or (unknown and unknown not in CircuitParameters.__annotations__):
         raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join(applying)}")

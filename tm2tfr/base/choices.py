@@ -86,7 +86,7 @@ LogicCompare = Literal["lookup", "sign"]
 LOGIC_COMPARE: tuple[LogicCompare, ...] = get_args(LogicCompare)
 """How two numbers are compared: each is looked up (Theorem 20), or by one head that sees the sign of their difference."""
 LogicAnswers = Literal["all", "definitions"]
-"""Which parts of a formula or program its weights answer: every subformula, or what has a name alone."""
+"""The parts of a formula or program that its weights answer: every subformula, or only those with names."""
 LogicVariant = Literal["ours", "paper", "unique"]
 """How neighbours are found, ties broken and counts looked up: ours, or by parity, ±j/(2n) or -1/j, and 3C, as printed; or
 with leftmost and rightmost heads, whose ties need no breaking, and which do not count."""

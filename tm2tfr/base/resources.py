@@ -68,7 +68,7 @@ def shipped_text(kind: ResourceKind, name: str) -> str:
 
 
 def is_file(name: str | Path) -> bool:
-    """Return whether there is a file of this name; of one that is too long for a file there is none."""
+    """Return whether there is a file of this name; False for names too long for a file."""
     try:
         return Path(name).is_file()
     except OSError:

@@ -10,7 +10,7 @@ COMPILING = "compiling the fast engine, once: this may take a minute or two"
 COMPILING_MACHINE = "compiling this machine's code, once"
 """The same of code for one decoder alone."""
 Advance = Callable[[int, int, str], None]
-"""Shows how much of some work is done: the things that are done, how many there are in all, and what they are.
+"""Shows the progress of work: the number of things done, of all things, and their name.
 
 Where their number is not known, it is 0, and they are called as the phase is.
 """

@@ -77,7 +77,7 @@ class CodedTexts(Sequence[str]):
 
 
 class WordsGiven(NamedTuple):
-    """Inputs as places of their symbols in an alphabet, and the tokens before them.
+    """Inputs as indices of their symbols in an alphabet, and the tokens before them.
 
     The symbols of word r are ``words[start[r] : start[r + 1]]``, its tokens ``leads[lead[r] : lead[r + 1]]``.
     """

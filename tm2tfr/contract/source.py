@@ -223,7 +223,7 @@ class LabellerTruth(Protocol):
 
     @property
     def values(self) -> Mapping[str, Sequence[Any]]:
-        """What each output is at every position, by its name."""
+        """The values of each output at every position, by name."""
 
     def __post_init__(self) -> None:
         _ = self.values
@@ -384,7 +384,7 @@ class Source(Generic[_Program]):
         return self.described(program, decoder)
 
     def labels_of(self, program: _Program, decoder: Decoder) -> Any:
-        """Return what has the labels of its runs; None: nothing labels them."""
+        """Return the object with the labels of its runs; None without labels."""
         if self.model is None:
             return None if self.labelling is None else self.labelling(program, decoder)
         from tm2tfr.contract.modelled import ModelLabels  # noqa: PLC0415

@@ -49,7 +49,7 @@ class Specification(Protocol):
         return self
 
     def passes(self, loop: int) -> int | None:
-        """Return how many passes loop number `loop`, from 0, has to make; None if that is not known."""
+        """Return the number of passes that loop number `loop`, from 0, must make; None if unknown."""
         return None
 
     def remark(self, what: str, i: int) -> str | None:
@@ -126,7 +126,7 @@ class ClaimedSpecification(Specification, Protocol):
         return subspace is None or written(subspace, layer, part)
 
     def values(self, i: int) -> Mapping[str, VariableValue]:
-        """Return what each subspace holds at position `i` once written."""
+        """Return the value of each subspace at position `i` once written."""
         return {subspace.holds: self.held(subspace, i) for subspace in self.layout.subspaces}
 
     def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[VariableValue]:

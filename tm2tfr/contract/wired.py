@@ -5,8 +5,8 @@ computed (`tm2tfr.transformer.listing`). A variable's equation is its claim, in 
 what is read holds of it, and any other is computed by its own definition. So what is set is seen by all that read its
 subspace, and not by what is computed from its parts past it.
 
-Tables of weights have entries for what can occur. So where values come together that do not in any of some hundred runs,
-what the weights do is not known: such a cell has a doubt, and so has all that is computed from it.
+Tables of weights only have entries for inputs that can occur. For combinations of values that occur in none of about a
+hundred runs, the answer of the weights is unknown: such a cell has a doubt, and so have all cells computed from it.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ ProgramKind = TypeVar("ProgramKind", bound=ProgramText)
 
 
 class WiredWeights(ABC, Generic[ProgramKind]):
-    """What is the same for all runs of a program's weights: the wiring, and what comes together in runs.
+    """The common part of all runs of a program's weights: the wiring, and the values that occur together.
 
     Args:
         by_name: whether variables go by the names of their subspaces, instead of what these hold.
 
     Attributes:
         spaces, wires, outputs: see `tm2tfr.transformer.listing.Wiring`.
-        learning: whether what comes together is noted, instead of compared with what was noted.
+        learning: whether combinations of values are recorded, instead of compared with the record.
     """
 
     def __init__(self, program: ProgramKind, decoder: Decoder, *, by_name: bool = False) -> None:
@@ -206,7 +206,7 @@ class WiredCausal:
 
     Args:
         started: settings -> the run in which variables have these values.
-        fixed: what else has a name and cannot be set, with why it is so.
+        fixed: other names that cannot be set, with the reason.
         opposites: name -> the variable whose opposite it is.
         read_off: the values that are set by other variables, by their names.
     """

@@ -52,7 +52,7 @@ BLOCK = 2**12
 """The number of positions of a block, if there is memory: as a row of numbers they fit into a processor's cache."""
 
 RunHeads = Callable[[int, DenseStream], list[DenseStream]]
-"""(layer, what its heads read) → what each of them adds to ``x[head.rows]``."""
+"""(layer, the input of its heads) → the addition of each head to ``x[head.rows]``."""
 OnStage = Callable[[int, str, DenseStream], None]
 """Receives the stream, (width, *places), after a part of a layer, and may change it."""
 

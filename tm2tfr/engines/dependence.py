@@ -1,4 +1,4 @@
-"""What each direction of the residual stream can depend on, stage by stage, read off the matrices alone.
+"""The dependences of each direction of the residual stream, stage by stage, from the matrices alone.
 
 An abstract interpretation with five values: a direction is always 0; is constant; is a function of the token fed; is a
 function of the position; or depends on more. It only ever errs towards "more".
@@ -21,9 +21,9 @@ from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 Frozen = TypeVar("Frozen")
 
 KEPT = 1024
-"""The number of results that are kept of each kind, the latest."""
+"""The number of the latest results of each kind in the cache."""
 WIDEST = 256
-"""Nothing is kept of weights with a wider stream: few have common parts, and their results are large."""
+"""Weights with a wider stream are not cached: few have common parts, and their results are large."""
 
 
 class Same(Generic[Frozen]):

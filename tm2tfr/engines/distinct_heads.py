@@ -1,4 +1,4 @@
-"""Heads of a batch whose queries, keys and values have few different columns: what each attends to, and the means.
+"""Heads of a batch with few different query, key and value columns: the positions attended to, and the means.
 
 Scores are compared by their places in the sorted list of all scores of a query column with a key column. Sums of values
 that are exact integers are packed into one whole number, from which equal results are told.

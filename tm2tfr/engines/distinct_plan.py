@@ -33,7 +33,7 @@ from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 FEW, GRID = 64, 2**16
 """There are plans for at least `FEW` places, and at most `GRID` pairs of token and position."""
 LENGTHS = 16
-"""The number of lengths whose plans are kept."""
+"""The number of lengths with cached plans."""
 PLACES, PAIRS = 2**16, 2**19
 """The number of places of a block, and of pairs of positions of a sequence."""
 EVERYWHERE, STILL = -2, -1

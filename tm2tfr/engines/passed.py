@@ -77,5 +77,5 @@ class PassedBatch:
         return np.concatenate([table[:, np.broadcast_to(coded.places.T, shape)] for coded, table, _ in self.parts])
 
     def answers(self) -> list[AnyArray]:
-        """Return what each output answers, as `tm2tfr.engines.reading.read_outputs` does: (sequences or 1, n or 1) each."""
+        """Return the answers of each output, like `tm2tfr.engines.reading.read_outputs`: (sequences or 1, n or 1) each."""
         return [read(table).take(coded.places).T for coded, table, read in self.parts if read is not None]

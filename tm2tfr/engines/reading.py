@@ -61,7 +61,7 @@ def as_wanted(answers: Sequence[AnyArray], wanted: NDArray[np.float64]) -> NDArr
 
 
 def read_outputs(decoder: Decoder, logits: AnyArray) -> list[AnyArray]:
-    """Return what each output answers, as `answered` does: logits (answers, words, n) -> (words, n) each.
+    """Return the answers of each output, like `answered` does: logits (answers, words, n) -> (words, n) each.
 
     Returns:
         For an output with labels the index of its label, -2 for a vector that is not one-hot; for a number the number.

@@ -32,7 +32,7 @@ DENSE_POSITIONS = 1_024
 FEW_POSITIONS = 32
 """The same if it may have more than `MANY_STEPS` steps: what is run by dense is run again by fast if the run continues.
 
-Where code is kept already, such a run is fast from the beginning: nothing has to be compiled for a few steps.
+With cached code such a run is fast from the beginning, since nothing has to be compiled.
 """
 MANY_STEPS = 100_000
 
@@ -154,7 +154,7 @@ def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engi
 
 # ── The number of cores.
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

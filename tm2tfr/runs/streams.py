@@ -67,7 +67,7 @@ class Streams:
 
     Args:
         inputs: the number of inputs whose streams were compared.
-        longest: of up to how many tokens.
+        longest: the length of the longest inputs, in tokens.
         numbers: the number of numbers compared.
         covered: whether the specification knows every claim of the weights; if not, nothing was compared.
         input, cause: the first input with a wrong number, or on which a head looks elsewhere than it claims, and where that
@@ -116,7 +116,7 @@ def checked_streams(decoder: Decoder, program: object, *, longest: int | None = 
         for places in batch[defined].tolist():
             word = right.written(places)
             truth = truth_of(program, word, decoder, None)
-            if truth is None:  # never: `labels_of` has refused what has no reference
+            if truth is None:  # never: `labels_of` requires a reference
                 continue
             specification = truth.specification(len(truth.prompt) - 1)
             if not specification.covers(decoder.layout):

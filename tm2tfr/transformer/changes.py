@@ -32,7 +32,7 @@ class Axis:
 
     Args:
         noun: what one of them is, such as ``direction``.
-        size: how many there are.
+        size: their number.
         names: their names in order; empty: they have numbers only.
     """
 

@@ -105,7 +105,7 @@ def _masks(decoder: Decoder) -> list[str]:
 
 
 def _weightings(decoder: Decoder) -> list[str]:
-    """Return how many heads attend in each way, such as ``2 leftmost``, in the order in which the ways are documented."""
+    """Return the number of heads with each weighting, such as ``2 leftmost``, in the documented order."""
     several = Counter(head.weighting for layer in decoder.layers for head in layer.heads)
     return [f"{several[weighting]} {weighting}" for weighting in WEIGHTINGS if several[weighting]]
 
@@ -321,7 +321,7 @@ class Wiring(NamedTuple):
 
 
 def wiring(decoder: Decoder, *, by_name: bool = False) -> Wiring:
-    """Return what each subspace is computed from, and what each output is, by the entries of matrices that are not 0.
+    """Return the sources of each subspace and output, from the non-zero entries of matrices.
 
     Args:
         by_name: whether subspaces go by their names, instead of what they hold.

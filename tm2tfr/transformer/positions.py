@@ -32,7 +32,7 @@ class Feature:
         values: whether it may be 0 or negative.
         bounds: N -> the least and the largest value, or numbers beyond these, in all runs of at most N positions.
         of_length: whether it depends on n, so that only a whole sequence can be run.
-        period: after how many positions its values come again; None: that is not known.
+        period: the number of positions after which its values repeat; None if unknown.
     """
 
     name: str

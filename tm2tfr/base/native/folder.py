@@ -17,18 +17,18 @@ from tm2tfr.base.errors import OutputError
 from tm2tfr.base.files import mode_of, write_whole
 
 VARIABLE = "TM2TFR_CACHE"
-"""The environment variable that names another folder; empty or ``0``: nothing is kept."""
+"""The environment variable that names another folder; empty or ``0``: no cache."""
 SUFFIX = ".code"
 MOST_BYTES, MOST_FILES = 2**26, 4096
 """What the folder may contain; beyond that the files that have not been used for longest are removed."""
 LARGEST = 2**24
 """The largest file that is read, in bytes."""
 POSIX = os.name == "posix"
-"""Whether files have owners and permissions that can be looked at; elsewhere nothing is kept."""
+"""Whether files have owners and permissions to check; without these there is no cache."""
 
 
 def folder() -> Path | None:
-    """Return where code is kept, whether it exists or not; None if it is kept nowhere."""
+    """Return the cache folder, which need not exist; None without a cache."""
     named = os.environ.get(VARIABLE)
     if not POSIX or named in ("", "0"):
         return None
@@ -44,7 +44,7 @@ def folder() -> Path | None:
 
 
 def used() -> bool:
-    """Return whether code is kept that may be read, of whatever function."""
+    """Return whether the cache has readable code of any function."""
     with suppress(OSError, ValueError), _opened() as place:
         return any(name.endswith(SUFFIX) for name in os.listdir(place))
     return False

@@ -1,4 +1,4 @@
-"""A function whose machine code is kept: loaded if it is in the folder, otherwise compiled and put there."""
+"""A function with cached machine code: loaded from the folder, or compiled and put there."""
 
 from __future__ import annotations
 

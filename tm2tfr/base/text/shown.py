@@ -13,7 +13,7 @@ _NARROW = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("⊥…⋮▸≠␣
 
 
 def width(text: str) -> int:
-    """Return how many columns of a terminal `text` takes."""
+    """Return the number of terminal columns of `text`."""
     if _NARROW.issuperset(text):
         return len(text)
     from rich.cells import cell_len  # noqa: PLC0415  (a short run is over sooner than this is imported)

@@ -97,7 +97,7 @@ class Log:
     found: dict[Diagnostic, None] = field(default_factory=dict)
     most: int = MOST_SHOWN
     compared: list[int] = field(default_factory=list)
-    """How many names each suggestion had to be compared with."""
+    """The number of names compared for each suggestion."""
 
     def add(self, span: Span | None, what: str, remedy: str, severity: Severity = "error") -> None:
         """Record a complaint, unless it is recorded already."""
@@ -149,7 +149,7 @@ class Log:
         return SpecError(self.shown())
 
     def shown(self) -> tuple[Diagnostic, ...]:
-        """Return at most `most` complaints, in the order of the text, errors first; and how many more there are."""
+        """Return at most `most` complaints, in the order of the text, errors first; and the number of further ones."""
         found = tuple(sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)))
         if len(found) <= self.most:
             return found

@@ -23,7 +23,7 @@ from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast.arrays import KINDS, STORED, Heads, Laid, Pools, Tail
 from tm2tfr.transformer.matrix import AnyArray
 
-# ── the compiled functions of this engine, as they are called from Python: their machine code is kept ─
+# ── the compiled functions of this engine, as they are called from Python: their machine code is cached ─
 # Modules that need Numba are imported only where something has to be compiled.
 _HERE = Path(__file__).parent
 SOURCES = sources(_HERE)
@@ -59,7 +59,7 @@ def called() -> Mapping[str, Callable[..., Any]]:
 
 
 def straight_line(text: str) -> Caller:
-    """Return the function ``run`` of `straight.written`: compiled when it is called, unless its code is kept."""
+    """Return the function ``run`` of `straight.written`: from the cache, or compiled when it is called."""
     return Caller(_straight_line(text))
 
 
@@ -88,7 +88,7 @@ def _straight_line(text: str) -> KeptFunction:
 
 MEAN, PLACE, LATEST, SCAN, GROUPED = range(len(KINDS))
 MEMO = 2**16
-"""The number of the tail's answers that are kept."""
+"""The number of the tail's cached answers."""
 SMALL_MEMO, FEW_TOKENS = 2**12, 64
 """The same at first, for few tokens: making the arrays of a short run should not take longer than the run."""
 LARGEST_MEMO = 2**23
@@ -96,7 +96,7 @@ LARGEST_MEMO = 2**23
 BYTE = 2**8
 """With at most this many tokens a position takes one byte."""
 EARLY_MEMO = 2**14
-"""The number of answers that are kept for the beginning of the last layer with heads."""
+"""The number of cached answers for the beginning of the last layer with heads."""
 ROOM = 64
 """The number of groups that there is room for at first."""
 NO_SPAN = (2**40, -(2**40))

@@ -74,7 +74,7 @@ class ManyRuns(FastSession):
             start: (runs + 1,)
             most: (runs,) the most positions of each run.
             rows: the number of rows for which there is room at first.
-            coming: about how many rows there will be in this call and later ones.
+            coming: the approximate number of rows in this call and later ones.
 
         Raises:
             EngineError: for a number that is not a token.

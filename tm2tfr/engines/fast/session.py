@@ -201,7 +201,7 @@ class FastSession:
         return chunk
 
     def _left(self, most: int) -> int:
-        """Return how many of `most` positions the position table has; raise EngineError if there are none."""
+        """Return the number of positions in the position table, at most `most`; raise EngineError if it is 0."""
         left = most if self._decoder.positions is None else self._decoder.positions - self.position
         if most and not left:
             raise beyond_the_table(self.position)

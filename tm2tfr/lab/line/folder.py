@@ -103,7 +103,7 @@ class Production(Generic[_Work]):
     def made(
         self, task: Task[_Work, _Options, _Made], options: _Options, progress: ShardProgress | None = None
     ) -> Iterator[_Made]:
-        """Do the missing jobs, and yield what each was made into once its shard is written.
+        """Do the missing jobs, and yield the result of each after its shard is written.
 
         One that has failed is yielded as well; it is not written, and the last.
         """

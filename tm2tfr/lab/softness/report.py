@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN = 12
-"""How many positions a table shows, unless all are requested."""
+"""The number of positions in a table, unless all are requested."""
 
 
 def report(found: SoftRun | SoftLabels, format: str = "text", *, everything: bool = False) -> str:
     """Return measurements in a format.
 
     Args:
-        format: ``text``; ``csv``, with a row for each position, layer and head, or, for a sequence model, for each temperature;
-            or ``json``, which has everything.
+        format: ``text``; ``csv``, with a row per position, layer and head, or, for a sequence model, per temperature; or
+            ``json``, which has everything.
         everything: whether a table shows every position of a run.
     """
     if format == "json":

@@ -163,7 +163,7 @@ def right_run(decoder: Decoder, word: str, truth: Truth | None, engine: Engine, 
 LOWEST = -10
 """The last power of two tried: with a gap of 1, e^(-γ/τ) is then 0 in floats."""
 ABOVE, BELOW = 2, 5
-"""How many powers of two above and below the warmest temperature are shown."""
+"""The powers of two that are shown above and below the warmest temperature."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +200,7 @@ class AtTemperature:
     """What a sequence model answers at one temperature.
 
     Args:
-        right, outputs: how many of the outputs at all positions are right, and how many there are.
+        right, outputs: the number of right outputs at all positions, and of all outputs.
         first_wrong: the position and the name of the first that is wrong, None if all are right.
         elsewhere: the largest weight that a head gives to positions with less than the best score.
         bound: n·e^(-γ/τ), with the smallest gap of any head.
@@ -283,7 +283,7 @@ def soft_labels(
     temperature: float | None = None,
     labels: ManyLabels | None = None,
 ) -> SoftLabels:
-    """Run a sequence model on `word` under softmax at many temperatures, and measure its distance from average-hard attention.
+    """Run a sequence model on `word` under softmax at many temperatures, and measure its errors.
 
     Args:
         decoder: with average-hard attention and outputs.

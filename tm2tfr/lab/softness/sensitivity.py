@@ -51,7 +51,7 @@ class FedWords:
         return np.flatnonzero(self.places != self.read)
 
     def fed(self, words: NDArray[np.int64]) -> Ints:
-        """Return the tokens of words, given as places among the letters: (words, n) → (words, positions)."""
+        """Return the tokens of words, as indices of letters: (words, n) → (words, positions)."""
         found = np.repeat(self.tokens[None], len(words), axis=0)
         found[:, self.places] = self.letters[words]
         return found
@@ -61,7 +61,7 @@ def fed_words(prompts: Callable[[Sequence[int]], Sequence[int]], letters: int, n
     """Return how words of `n` symbols are fed.
 
     Args:
-        prompts: a word, as places of its symbols among the letters → the numbers of the tokens that are fed.
+        prompts: a word, as indices of its symbols among the letters → the numbers of the tokens fed.
         last: whether the position that is read is that of the last symbol, otherwise the last one that is fed.
 
     Raises:
@@ -85,8 +85,8 @@ class AtLength:
 
     Args:
         n: the symbols of a word; positions: of what is fed.
-        words: how many words were run; every: whether that is all of them.
-        changes: how many pairs of words that differ in one symbol were compared.
+        words: the number of words run; every: whether these are all.
+        changes: the number of compared pairs of words that differ in one symbol.
         mean, largest: of the largest difference of a logit in each pair.
         bound: what no pair can exceed.
     """

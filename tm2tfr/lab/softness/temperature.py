@@ -1,4 +1,4 @@
-"""What each word for a temperature stands for."""
+"""The meaning of each word for a temperature."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def parsed_word(temperature: object) -> float | Temperature:
 # lower one; the search takes the largest power of two that is right together with the next `STREAK` below, and looks
 # between it and the next above. Temperatures further up are not tried again.
 HIGHEST, STREAK, HALVINGS = 10, 3, 5
-"""The first power of two tried; how many must be right; how often the interval of a factor 2 is then halved."""
+"""The first power of two tried; the number that must be right; the halvings of the interval of a factor 2 afterwards."""
 
 
 class Search:
@@ -175,7 +175,7 @@ class LargestFound:
         return self.found is not None and not self.unbounded
 
     def times(self, proved: float | None) -> float | None:
-        """Return how many times colder than needed a proven temperature is; None: one of the two is not known."""
+        """Return the ratio of needed and proven temperature; None if one of them is unknown."""
         return None if self.found is None or proved is None or self.unbounded else self.found / proved
 
 
@@ -224,7 +224,7 @@ class Needed(LargestFound):
 
     Args:
         length: of the words; `positions`: the number of tokens fed, with BOS and EOS.
-        words: how many were run; `every`: whether that is all there are.
+        words: the number of words run; `every`: whether these are all.
         found: the largest τ found at which all outputs of all of them are right; None: none of those tried.
         local: the τ of the local bounds; None: some head has none.
         theorem: the τ of Theorem 26; None: it guarantees none in floats.
@@ -240,7 +240,7 @@ class Needed(LargestFound):
 
 
 def needed_at(decoder: Decoder, labels: ManyLabels, words: NDArray[np.int64], *, every: bool) -> Needed:
-    """Return the temperatures for some words of one length, as places of their tokens in the alphabet: (words, n).
+    """Return the temperatures for some words of one length, as indices of their tokens in the alphabet: (words, n).
 
     Raises:
         CompileError: if the weights are already soft.

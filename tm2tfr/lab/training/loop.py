@@ -69,7 +69,7 @@ def train_model(
             ``forward`` has a parameter ``first``, (batch, positions - first, vocabulary) for ``model(tokens, first)``.
             Only parameters that require a gradient are trained. The number ``len(examples.vocabulary)`` is padding.
         options: by default those of `TrainingOptions`.
-        folder: where the record, the weights and, until the end, a checkpoint are kept; it may exist. None: nowhere.
+        folder: the folder for the record, the weights and, until the end, a checkpoint; it may exist. None: not saved.
         about: what the record says of the model, as plain data.
         resume: go on with the run in `folder`, from its checkpoint; a finished run is returned, with its weights loaded.
             If there is nothing in the folder yet, begin.

@@ -218,7 +218,7 @@ def position_embedding(options: ModelOptions, positions: int) -> nn.Parameter:
     return nn.Parameter(waves.to(torch.float32), requires_grad=False)
 
 
-# ── Greedy answers, and how many are exactly right.
+# ── Greedy answers, and the number of exact matches.
 AT_ONCE = 1_000
 """At most this many sequences are answered at once; a model may have a lower limit of its own, `at_once`."""
 
@@ -238,7 +238,7 @@ class Matches(NamedTuple):
 
 
 def exact_matches(model: nn.Module, examples: Examples, some: Sequences | None = None) -> Matches:
-    """Return how many greedy answers are right, on the unseen examples or on `some`.
+    """Return the number of right greedy answers, on the unseen examples or on `some`.
 
     Every token after the prompt is the model's own, also the intermediate steps: as many are generated as the right
     sequence has.

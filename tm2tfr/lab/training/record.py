@@ -121,7 +121,7 @@ class ModelOptions:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What each layer has, in order: ``sf``, or one of the two alone."""
+        """The sublayers of each layer, in order: ``sf``, or one of the two alone."""
         return tuple(re.findall("sf|s|f", self.sublayers or "sf" * self.layers))
 
     @property
@@ -249,7 +249,7 @@ class TrainingRun:
         ended: why; see `RIGHT` and the other words here.
         weights_sha256: the digest of the weights' file.
         seconds, cpu_seconds: what it took, all parts of an interrupted run together.
-        folder: where it is kept; None if it is not.
+        folder: the folder of the run; None if it is not saved.
     """
 
     model: PlainData
@@ -327,7 +327,7 @@ def run_of(found: PlainData, folder: Path | None) -> TrainingRun:
 
 
 def load_run(folder: str | Path) -> TrainingRun:
-    """Return the run that is kept in a folder; the file ``run.json`` itself may be named as well.
+    """Return the run in a folder; the path may also be that of ``run.json``.
 
     Raises:
         TrainingError: if there is none, or it cannot be read.

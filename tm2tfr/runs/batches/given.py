@@ -78,7 +78,7 @@ def of_text(decoder: Decoder, words: Sequence[str]) -> Prompts:
 
 
 def of_labeller(labels: ManyLabels, words: Sequence[str]) -> tuple[NDArray[np.int32], Ints]:
-    """Return words, as people write them, as places of their tokens in the alphabet, see `numbers_of`."""
+    """Return words as indices of their tokens in the alphabet, see `numbers_of`."""
     alone = {labels.written([place]): place for place in range(labels.letters)}
     letters = {text: place for text, place in alone.items() if len(text) == 1 and text != "["}  # which begins a list
     return numbers_of(words, letters, labels.read, least=1)

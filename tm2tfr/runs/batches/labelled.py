@@ -51,8 +51,8 @@ class OneLength(NamedTuple):
 
     Args:
         numbers: those of the words on which the program is defined; undefined: those of the others.
-        given, fed: their tokens as places in the alphabet, and as they are fed.
-        values: what each output answers, if requested.
+        given, fed: their tokens as indices in the alphabet, and the tokens fed.
+        values: the answers of each output, if requested.
         sizes: the rows before a refusal; refused: whether there is one.
         differs: the first position that differs, -1 if none does.
         compared: the number of cells compared, with the tokens; cells: those of all outputs, of whole words.
@@ -256,7 +256,7 @@ def labelled_batch(
 def _tokens(
     decoder: Decoder, program: NamedProgram | None, words: Sequence[str], runs: LabellerRuns
 ) -> tuple[NDArray[np.int32], Ints, int]:
-    """Return the tokens of all words, where each begins, and how many positions a run has beside them."""
+    """Return the tokens of all words, the start of each, and the number of further positions of a run."""
     if program is None:
         given, extra = of_text(decoder, words), 0
         tokens, start = given.tokens, given.start
@@ -330,7 +330,7 @@ def checked_words(
 
     Args:
         program: what labels words, such as a RASP program.
-        batches: inputs of one length, as places of their tokens in the program's alphabet: (inputs, n).
+        batches: inputs of one length, as indices of their tokens in the program's alphabet: (inputs, n).
         every: the number of all inputs, for `progress`.
 
     Raises:

@@ -26,7 +26,7 @@ import networkx as nx
 from tm2tfr.sources.automaton.automaton import Automaton
 
 Image = frozenset[int]
-"""A set of states, by their places in `Automaton.reachable`."""
+"""A set of states, as indices into `Automaton.reachable`."""
 MOST_IMAGES = 4_096
 """The most images that are looked at. An automaton of n states has at most 2^n - 1, and most have far fewer."""
 

@@ -121,7 +121,7 @@ class AutomatonTruth(LabellerTruth):
 
     @cached_property
     def values(self) -> dict[str, tuple[Any, ...]]:
-        """What each output is at every position of the prompt."""
+        """The values of each output at every position of the prompt."""
         others = {ACCEPTS, STATE}.issuperset(output.name for output in self.decoder.outputs)
         found = {} if others else dict(inner_truth(self.automaton, self.input, self.decoder).values)
         symbols, good = symbols_of(self.automaton, self.decoder), set(self.automaton.accepting)
@@ -189,7 +189,7 @@ class AutomatonLabels:
         return len(self._automaton.alphabet)
 
     def read(self, text: str) -> Sequence[int]:
-        """Return a word as people write it as places.
+        """Return the indices of a word's tokens.
 
         Raises:
             InputError: see `word_of`.
@@ -215,7 +215,7 @@ class AutomatonLabels:
         return found
 
     def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return that every word has values, and what each output is: (outputs, words, positions)."""
+        """Return that every word is defined, and the values of each output: (outputs, words, positions)."""
         states = self.states(words)
         ends = np.full((len(words), len(self._before)), len(self._automaton.states), dtype=np.int64)
         rows = np.concatenate([ends, states], axis=1)

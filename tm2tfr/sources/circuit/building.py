@@ -158,7 +158,7 @@ def _folded(table: str, pattern: tuple[int, ...], nets: int) -> tuple[str, tuple
 
     Args:
         pattern: for each operand the place of its net, or a constant less 2.
-        nets: how many nets there are.
+        nets: the number of nets.
     """
     bits = []
     for case in range(2**nets):

@@ -103,7 +103,7 @@ def _graph(circuit: Circuit, columns: Packer, *, drawn: bool) -> PlainData:
 
 
 SHOWN = 24
-"""How many outputs a model card names."""
+"""The most outputs that a model card names."""
 
 
 def cases(circuit: Circuit, most: int) -> tuple[Sequence[str], bool]:

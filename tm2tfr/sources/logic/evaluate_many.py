@@ -20,7 +20,7 @@ from tm2tfr.sources.logic.nodes import Node, needed
 from tm2tfr.sources.logic.theta import rule
 
 Grid = NDArray[Any]
-"""(words, n): bits as bool, labels as places, numbers as int64."""
+"""(words, n): bits as bool, labels as indices, numbers as int64."""
 _MOST_PAIRS = 1 << 22
 """Of a query and a key that are looked at in one go."""
 
@@ -120,7 +120,7 @@ class _Batch:
         return self.moved(source, {label: place for place, label in enumerate(self.labels[node])})
 
     def comparable(self, left: Node, right: Node) -> tuple[Grid, Grid]:
-        """Return two numbers, or two labels as places in one list."""
+        """Return two numbers, or two labels as indices into one list."""
         if left not in self.labels:
             return self.numbers(left), self.numbers(right)
         together = dict.fromkeys((*self.labels[left], *self.labels[right]))

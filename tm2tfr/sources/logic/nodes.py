@@ -191,7 +191,7 @@ class Place(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CountLeft(Node):
-    """#←[φ]: at how many positions j ≤ i φ is true (Definition 19)."""
+    """#←[φ]: the number of positions j ≤ i at which φ is true (Definition 19)."""
 
     kind = "number"
     of: Node
@@ -199,7 +199,7 @@ class CountLeft(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CountRight(Node):
-    """#→[φ]: at how many positions j ≥ i φ is true (Definition 19)."""
+    """#→[φ]: the number of positions j ≥ i at which φ is true (Definition 19)."""
 
     kind = "number"
     of: Node
@@ -337,7 +337,7 @@ RIGHT_LOOKING = (Next, Until, CountRight)
 
 
 def looks_right(node: Node) -> bool:
-    """Return whether the operator of `node` itself looks at positions after i, or depends on how many there are."""
+    """Return whether the operator of `node` itself looks at positions after i, or depends on their number."""
     if isinstance(node, Predicate):
         return bool(node.rule) and rule(node.rule).of_length
     return isinstance(node, RIGHT_LOOKING) or (isinstance(node, Retrieve) and node.sight in (">=", ">", "any"))

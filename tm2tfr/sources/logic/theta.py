@@ -109,7 +109,7 @@ def stated(text: str) -> ThetaRule:
 
 
 def depth(text: str) -> Iterator[int]:
-    """Yield how many brackets and signs ``!`` are open at each character."""
+    """Yield the number of open brackets and signs ``!`` at each character."""
     opened = 0
     for character in text:
         opened += (character in "(!") - (character == ")")

@@ -148,7 +148,7 @@ class LogicTruth(LabellerTruth):
 
     @cached_property
     def values(self) -> dict[str, tuple[Any, ...]]:
-        """What each output is at every position of the prompt, see `shown_value`."""
+        """The values of each output at every position of the prompt, see `shown_value`."""
         found = {}
         for node, output in zip(answered(self.program, self.decoder), self.decoder.outputs, strict=True):
             there = (None, *self.nodes[node], *[None][: len(self.prompt) - 1 - len(self.word)])
@@ -202,7 +202,7 @@ class LogicLabels:
         return len(self._alphabet)
 
     def read(self, text: str) -> Sequence[int]:
-        """Return a word as people write it as places.
+        """Return the indices of a word's tokens.
 
         Raises:
             InputError: see `word_of`.
@@ -220,11 +220,11 @@ class LogicLabels:
         return np.concatenate([before, self._tokens[words], after], axis=1)
 
     def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return that every word has values, and what each output is: (outputs, words, positions)."""
+        """Return that every word is defined, and the values of each output: (outputs, words, positions)."""
         return np.ones(len(words), dtype=bool), self.wanted(self._many.run(words))
 
     def wanted(self, found: ManyRows) -> NDArray[np.float64]:
-        """Return what each output is where the values of nodes are known, see `tm2tfr.contract.blocks.ManyLabels`."""
+        """Return the values of outputs from the values of nodes, see `tm2tfr.contract.blocks.ManyLabels`."""
         around = ((0, 0), (len(self._before), len(self._after)))
         wanted = [
             np.pad(_wanted(node, output, found), around, constant_values=np.nan if output.labels is None else 0)

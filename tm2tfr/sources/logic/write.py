@@ -51,7 +51,7 @@ def text_of(node: Node, style: StyleName = "ascii", *, named: bool = True, langu
 
 
 def texts_of(program: LogicProgram, style: StyleName = "ascii") -> dict[Node, str]:
-    """Return what each node of a program is called: its name, or its text, where parts with names are written by these."""
+    """Return the name of each node of a program, or its text in terms of named parts."""
     nodes = program.nodes
     names = {each: each.name for each in nodes if each.name}
     positions = program.language == "srasp" or any(isinstance(node, Retrieve) for node in nodes)

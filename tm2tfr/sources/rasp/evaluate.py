@@ -24,7 +24,7 @@ from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, Va
 
 _Row = tuple[Any, ...]
 _Steps = list[Any]
-"""What each node has come to, by its place in the order of evaluation."""
+"""The value of each node, by its index in the order of evaluation."""
 
 
 class Undefined(UndefinedError):  # noqa: N818  (it is what the program is)
@@ -60,7 +60,7 @@ class Stages:
         word: the input: n tokens.
         values: s-op -> its values: (n,).
         matrices: selector -> its rows, one per query position, with an entry per key position: (n, n).
-        passes: loop -> how many passes it made.
+        passes: loop -> its number of passes.
     """
 
     word: Word
@@ -131,7 +131,7 @@ class _Plan:
         )
 
     def attempt(self, word: Word) -> Mapping[rasp.Node, Any]:
-        """Return what each node comes to, or why it cannot."""
+        """Return the value of each node, or the reason why it is undefined."""
         _check(word)
         found: dict[rasp.Node, Any] = {}
         done: _Steps = []
@@ -184,7 +184,7 @@ class Repeated:
         self._until = None if loop.until is None else places[loop.until.number]
 
     def __call__(self, done: _Steps, word: Word, early: int | None = None) -> int:
-        """Make the passes, and return how many there are; `done`: what each node has come to, in the end in the last."""
+        """Make the passes and return their number; `done`: the values of nodes, in the end those of the last pass."""
         loop, number, seen = self._loop, 1, set[_Row]()
         while number not in (early, loop.times) and not self._ends(done):
             handed = tuple(done[place] for place in self._nexts)

@@ -140,7 +140,7 @@ class ManyInputs:
     def _repeat(
         self, loop: rasp.Repeat, again: Sequence[tuple[rasp.Node, Callable[[_Run], Any]]]
     ) -> Callable[[_Run], NDArray[np.int64]]:
-        """Return the step of a loop, which says how many passes each input has.
+        """Return the step of a loop, with the number of passes of each input.
 
         Once a loop has ended on an input, what it hands over stays as it was, so that further passes change nothing there.
         """
@@ -327,7 +327,7 @@ def _combined(node: rasp.Combined) -> Callable[[_Run], Matrices]:
 
 
 class _Run:
-    """A batch on its way: what each node has come to, and on which inputs everything is defined so far."""
+    """A batch during evaluation: the values of nodes, and the inputs on which all are defined so far."""
 
     def __init__(self, given: Places) -> None:
         self.given, (self.n, self.size) = given, given.shape

@@ -155,7 +155,7 @@ class Repeat(Node):
 
     Args:
         states: the variables that a pass hands to the next.
-        nexts: what each of them is in the next pass.
+        nexts: their values in the next pass.
         times: the most passes; None: as many as `until` wants.
         until: after a pass in which it is true at every position the loop ends; None: it ends after `times` passes.
     """

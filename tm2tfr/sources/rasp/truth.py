@@ -191,7 +191,7 @@ class RaspLabels:
         return len(self._alphabet)
 
     def read(self, text: str) -> Sequence[int]:
-        """Return an input as people write it as places.
+        """Return the indices of an input's tokens.
 
         Raises:
             InputError: see `word_of`.
@@ -207,12 +207,12 @@ class RaspLabels:
         return self._tokens[words]
 
     def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return on which inputs the program is defined, and for those what each output is: (outputs, inputs, n)."""
+        """Return on which inputs the program is defined, and its outputs on these: (outputs, inputs, n)."""
         found = self.many.run(words)
         return found.defined, self.wanted(found)
 
     def wanted(self, found: ManyValues) -> NDArray[np.float64]:
-        """Return what each output is where the values are known, see `ManyLabels`: (outputs, inputs, n)."""
+        """Return the values of outputs from known values, see `ManyLabels`: (outputs, inputs, n)."""
         wanted = []
         for sop, labels in zip(self._sops, self._labels, strict=True):
             atoms = found.atoms[sop]

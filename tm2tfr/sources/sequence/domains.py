@@ -65,7 +65,7 @@ class _Sets:
         return found
 
     def combinations(self, numbers: Iterable[int]) -> int:
-        """Return in how many ways a value of each of some sets can be chosen."""
+        """Return the number of ways to choose one value from each set."""
         return prod(map(self._sizes.__getitem__, numbers))
 
     def __getitem__(self, number: int) -> frozenset[seq.Item]:
@@ -81,7 +81,7 @@ class Domains:
         most: the most values that a node may have.
         early: refuse, as soon as the longest inputs are known, what has too many values on these alone and is compiled as a
             code: `wanted`, and what selectors compare.
-        progress: is told how many positions are analysed; None: nobody is.
+        progress: called with the number of positions analysed.
 
     Raises:
         CompileError: with the place of a node that has more values, or too many combinations of them.
@@ -312,7 +312,7 @@ class Domains:
             found.update(self._combined(nodes, images))
 
     def count(self, nodes: Sequence[seq.Operation], most: int) -> int:
-        """Return how many combinations `reached` has, or a number above `most` if they are, or seem to be, more."""
+        """Return the number of combinations in `reached`, or a number above `most` if there are, or seem to be, more."""
         if (counted := self._counted.get(tuple(nodes))) is not None:
             return len(counted)
         roots, found, tried = roots_of(nodes), set[Tuple](), set[tuple[int, ...]]()

@@ -133,7 +133,7 @@ class Nearest(Operation):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reckoned(Operation):
-    """At how many positions up to this one (``<=``), or from it on (``>=``), `values` is true."""
+    """The number of positions up to this one (``<=``), or from it on (``>=``), at which `values` is true."""
 
     values: Operation
     sight: Literal["<=", ">="]
@@ -175,7 +175,7 @@ class PassLoop:
     Args:
         key: what specifications call it; loops are in the order of `order`.
         states: the values that a pass hands to the next.
-        nexts: what each of them is in the next pass.
+        nexts: their values in the next pass.
         times: the most passes; None: as many as `until` wants.
         until: after a pass in which it is true at every position the loop ends; None: it ends after `times` passes.
     """

@@ -25,7 +25,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Picked:
-    """What can come of a selection: the values, whether it can be empty, and whether several positions can be in it."""
+    """The possible results of a selection: values, whether it can be empty, and whether it can have several positions."""
 
     values: frozenset[Item]
     empty: bool
@@ -37,7 +37,7 @@ class TooManyError(Exception):
 
 
 def picked(offers: tuple[tuple[Offer, int], ...], most: int) -> Picked:
-    """Return what can come of a selection among positions with these offers, each made by a number of positions.
+    """Return the possible results of a selection among positions with these offers, each made by a number of positions.
 
     Raises:
         TooManyError: for more than `most` values.

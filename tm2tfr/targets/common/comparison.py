@@ -61,7 +61,7 @@ class Model(Protocol):
         return tuple(range(len(decoder.outputs)))
 
     def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[reference.Told]:
-        """Return what each of these outputs says at every position."""
+        """Return the answers of these outputs at every position."""
         outputs = [decoder.outputs[k] for k in self.answered(decoder)]
         return reference.read_labels(outputs, self.logits(tokens), soft=decoder.soft)
 

@@ -25,7 +25,7 @@ from tm2tfr.transformer.weights import Decoder
 
 # ── The parts that the model cards of all exports share, and the names of everything.
 SHOWN = 24
-"""How many tokens or labels a model card names."""
+"""The most tokens or labels that a model card names."""
 
 
 TRIED_LABELS = """\

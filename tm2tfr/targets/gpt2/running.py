@@ -306,7 +306,7 @@ class LabellingGpt2(Gpt2):
 
     @property
     def answered(self) -> tuple[str, ...]:
-        """What each logit is of: a label of an output, or a number."""
+        """The meaning of each logit: a label of an output, or a number."""
         return self.decoder.answered
 
     @cached_property

@@ -139,7 +139,7 @@ stream holds every value twice, as x and -x: the value of a direction is scale Â
 
     @property
     def answered(self) -> tuple[str, ...]:
-        """What each logit is of: a token."""
+        """The meaning of each logit: a token."""
         return self.vocabulary
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The contents of an export with a decoder's own matrices: how many positions, tensors, the names of everything, a card."""
+"""The contents of an export with a decoder's own matrices: number of positions, tensors, all names, a model card."""
 
 from __future__ import annotations
 

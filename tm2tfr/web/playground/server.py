@@ -99,9 +99,9 @@ HOST = "127.0.0.1"
 PORT = 8465
 """The default port."""
 CLIENT = "x-tm2tfr-page"
-"""The header by which a page says which one it is: a client, for the processes and the memory that it may take."""
+"""The header that identifies a page: each is a client with a share of processes and memory."""
 AGAIN_SECONDS = 5
-"""After how many seconds a request for which there is no room may be sent again."""
+"""The seconds after which a request that found the queue full may be sent again."""
 _CLIENT = re.compile("[A-Za-z0-9_-]{0,64}")
 _TYPES = {
     ".html": "text/html; charset=utf-8",

@@ -134,7 +134,7 @@ ANIMATIONS = (".gif", ".apng", ".png")
 MOST_FRAMES, MOST_ANIMATED = 500, 300
 """The most slides in a folder, and in an animation, whose pixels are all in memory: nobody looks at more."""
 INDEX = "frames.json"
-"""The file that lists the pictures with what each shows, by which such a folder is recognised."""
+"""The file that lists and describes the pictures, by which such a folder is recognised."""
 PIXELS, SMALLER = 1920, 1280
 """How wide a PNG file is, and an animation."""
 
@@ -163,8 +163,8 @@ def write_frames(
 ) -> tuple[Path, ...]:
     """Write a picture of each step into a folder, whole or not at all, and return their paths.
 
-    They are called ``000.svg``, ``001.svg`` and so on; `INDEX` lists them with what each shows. An earlier folder of this
-    kind is replaced.
+    They are called ``000.svg``, ``001.svg`` and so on; `INDEX` lists and describes them. An earlier folder of this kind is
+    replaced.
 
     Raises:
         OutputError: if it cannot be written, or is a folder with anything else in it; if Pillow is missing.

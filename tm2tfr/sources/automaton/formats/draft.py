@@ -44,7 +44,7 @@ class Edge:
 
 @dataclass
 class AutomatonDraft(Reading):
-    """What has been read of an automaton.
+    """The readable part of an automaton.
 
     Args:
         name, title: of it.

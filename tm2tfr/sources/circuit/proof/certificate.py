@@ -51,8 +51,8 @@ class CircuitCertificate(Certificate):
     """The proved statement about weights on one engine in one dtype, for all inputs.
 
     Args:
-        circuit, gates, positions: its name, and how many gates and positions there are.
-        most_positions: up to how many positions the scores of heads that look by position are exact; None: no limit.
+        circuit, gates, positions: the name of the circuit, and the numbers of gates and positions.
+        most_positions: the most positions with exact scores of heads that look by position; None: no limit.
         stray: the most attention that goes astray, 0 for average-hard heads.
         margin: the least lead of the right token's logit; up to a positive factor where a norm precedes the logits.
         lead: the same without the factor: of these two tokens, the right one has the probability 1/(1 + e^-lead) at least.

@@ -171,7 +171,7 @@ class Worker(ABC):
         return Meaningless()
 
     def each(self, do: Callable[[Phrase, Context], _Found], phrases: Iterable[Phrase], context: Context) -> list[_Found]:
-        """Return what each expression is, and complain of all of them before giving up."""
+        """Return the kind of each expression; report all errors before raising."""
         found, refused = [], False
         for phrase in phrases:
             try:

@@ -35,13 +35,13 @@ from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 TRIED, LONGEST = 120, 8
-"""How many words, of up to which length, say what comes together."""
+"""The number of words, and their greatest length, that determine which values occur together."""
 MOST_NAMED = 4
 """The most variables that are named instead of one that cannot be set."""
 
 
 class LogicWeights(WiredWeights[LogicProgram]):
-    """What is the same for all runs of a formula's weights: claims, wiring, and what comes together."""
+    """The common part of all runs of a formula's weights: claims, wiring, and the values that occur together."""
 
     def __init__(self, program: LogicProgram, decoder: Decoder) -> None:
         super().__init__(program, decoder, by_name=True)

@@ -192,7 +192,7 @@ class LogicVariables:
 
     # ── on many words ───────────────────────────────────────────────────────────────────────────────────────
     def __call__(self, words: NDArray[np.int64]) -> LabelledWords:
-        """Return the labels of words of one length, given as places of their tokens in the alphabet: (words, n)."""
+        """Return the labels of words of one length, given as indices of their tokens in the alphabet: (words, n)."""
         rows, fed = self._many.run(words), self.right.fed(words)
         model = ReferenceColumns(rows, fed, self._decoder.vocabulary, eos=self._eos)
         columns: dict[str, NDArray[np.generic]] = {}

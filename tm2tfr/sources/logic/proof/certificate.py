@@ -92,10 +92,10 @@ class LogicCertificate(Certificate):
 
     Args:
         program: its name.
-        heads, gaps: how many heads there are, and how many of them are tieless with a gap; the others are uniform.
-        ends: how many positions stand around a word, for BOS and EOS.
-        words, longest: on how many words the stream was verified, and of up to how many tokens.
-        most_positions: up to how many positions it is granted; None: no limit.
+        heads, gaps: the number of heads, and of those that are tieless with a gap; the others are uniform.
+        ends: the number of positions around a word, for BOS and EOS.
+        words, longest: the number of words on which the stream was verified, and their greatest length.
+        most_positions: the most positions for which it is granted; None: no limit.
         soft: whether heads have softmax, at a temperature per position.
     """
 
@@ -113,7 +113,7 @@ class LogicCertificate(Certificate):
 
     @property
     def most_tokens(self) -> int | None:
-        """Up to how many tokens of a word it is granted; None: no limit."""
+        """The most tokens of a word for which it is granted; None: no limit."""
         return None if self.most_positions is None else self.most_positions - self.ends
 
     @property

@@ -1,4 +1,4 @@
-"""Softmax at a temperature per position: up to how many positions rounding leaves each bit and each number as it is.
+"""Softmax at a temperature per position: the most positions at which rounding changes no bit and no number.
 
 The heads are those of the weights with average-hard attention, whose queries are multiplied by a factor f, see
 `tm2tfr.transformer.tempered`; so their shapes and gaps are shown on the queries divided by f (`heads`). In exact arithmetic

@@ -214,7 +214,7 @@ class Brackets:
     open: list[str] = field(default_factory=list)
     previous: str = ""
     blocks: int = 0
-    """How many of them are those of blocks."""
+    """The number of them that belong to blocks."""
 
     def take(self, kind: str) -> None:
         """Take note of the next token."""

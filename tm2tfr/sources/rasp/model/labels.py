@@ -186,7 +186,7 @@ class RaspVariables:
 
     # ── on many inputs
     def __call__(self, words: NDArray[np.int64]) -> LabelledWords:
-        """Return the labels of inputs of one length, given as places of their tokens in the alphabet: (inputs, n)."""
+        """Return the labels of inputs of one length, given as indices of their tokens in the alphabet: (inputs, n)."""
         values = self.right.many.run(words, matrices=True)
         defined = values.defined
         model = RaspColumns(

@@ -75,7 +75,7 @@ class RaspSpecification(ClaimedSpecification):
         return {}
 
     def passes(self, loop: int) -> int | None:
-        """Return how many passes a loop of the weights has to make; None if it has no state to know it by."""
+        """Return the number of passes of a loop of the weights; None if no state determines it."""
         found = self._repeats[loop]
         return None if found is None else self.stages.passes[found]
 

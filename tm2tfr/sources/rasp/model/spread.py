@@ -132,7 +132,7 @@ class SpreadSOp:
 
 
 def _apart(now: Sequence[CausalValue], way: Sequence[CausalValue]) -> tuple[int, float]:
-    """Return how far values are from others: how many differ, and by how much."""
+    """Return the distance of values from others: the number that differ, and the differences."""
     pairs = [*zip(now, way, strict=True)]
     apart = [
         abs(Fraction(a) - Fraction(b)) for a, b in pairs if isinstance(a, int | Fraction) and isinstance(b, int | Fraction)

@@ -1,4 +1,4 @@
-"""What is the same for all runs of a RASP program's weights: its s-ops, where they are kept, and what occurs in runs."""
+"""The common part of all runs of a RASP program's weights: its s-ops, their subspaces, and the values that occur."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 SHORT, LONG = 150, 60
-"""How many short inputs, and random longer ones, say what can occur."""
+"""The numbers of short inputs, and of random longer ones, that determine which values occur."""
 PLACES = ("1", "i", "i^2", "position")
 """What subspaces hold that says where a position is."""
 _SEEN = {"steps": "it is computed from the mean, which can be set", "share": "it is a share of what several positions have"}
@@ -53,7 +53,7 @@ class RaspReads:
 
 
 class RaspWeights(WiredWeights[Program]):
-    """What is the same for all runs of a program's weights: its s-ops, where they are kept, and what occurs in runs.
+    """The common part of all runs of a program's weights: its s-ops, their subspaces, and the values that occur.
 
     Attributes:
         readers: s-op -> the variables from which it is known to each of those that read it.
@@ -95,7 +95,7 @@ class RaspWeights(WiredWeights[Program]):
         return shown_value(value, self.known.numeric[sop])
 
     def evaluated(self) -> Iterator[Stages]:
-        """Yield the runs of the interpreter that say what can occur, and note the values in them."""
+        """Yield the interpreter's runs that determine which values occur, and record these."""
         runs = []
         for word in self._words():
             with suppress(Tm2tfrError):

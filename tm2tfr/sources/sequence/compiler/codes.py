@@ -20,7 +20,7 @@ ONE: BitForm = {"1": 1}
 
 
 class Time(NamedTuple):
-    """After how many attention layers, and how many feed-forward sublayers since the last of them, a value is there."""
+    """When a value is written: the number of attention layers, and of feed-forward sublayers since the last of them."""
 
     depth: int = 0
     slot: int = 0

@@ -46,7 +46,7 @@ class Scored:
             satisfies it.
         brought: for each kind of query, the keys that satisfy it.
         always: whether every key satisfies every query, so that the cluster adds nothing.
-        depth: how many attention layers there are before what it compares is there.
+        depth: the number of attention layers before the compared values are written.
     """
 
     scores: ScorePairs

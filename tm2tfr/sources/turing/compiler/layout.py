@@ -75,7 +75,7 @@ FEATURES = ("1/(i+1)", "1", "i", "i^2")
 
 
 MOST_KEPT = 256
-"""The number of layers of each kind that are kept."""
+"""The number of cached layers of each kind."""
 _Build = TypeVar("_Build", bound=Callable[..., Layer])
 
 

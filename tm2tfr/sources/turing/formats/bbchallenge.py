@@ -146,7 +146,7 @@ def _older(line: str) -> bool:
 
 
 def _symbols(cells: list[str]) -> int:
-    """Return how many symbols a machine has whose rows follow each other: as few as what is written allows."""
+    """Return the number of symbols of a machine with concatenated rows: the least that the text allows."""
     written = [int(match[2]) for cell in cells if (match := _OLDER.fullmatch(cell))]
     least = max(2, 1 + max(written))
     return next((k for k in range(least, len(cells) // 2 + 1) if len(cells) % k == 0), least)

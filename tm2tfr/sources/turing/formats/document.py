@@ -203,7 +203,7 @@ _ELSEWHERE = {
     "source": "author, url, reference",
 }
 _TAPES, _NUMBER = ("type", "tapes", "num_tapes", "number of tapes"), re.compile(r"0*([1-9][0-9]{0,8})(?:[ -]?tapes?)?")
-"""The keys with which other programs say how many tapes a machine has, and such a number."""
+"""The keys with which other programs state the number of tapes, and such a number."""
 _MEANT = {other: ours for ours, others in _ELSEWHERE.items() for other in others.split(", ")}
 
 

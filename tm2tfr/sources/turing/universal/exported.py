@@ -36,7 +36,7 @@ LONGEST_TRIED = 96
 LONGEST_GENERATED = 128
 """Such a run is generated up to this position, and teacher-forced beyond: a class has many names and large tensors."""
 SHOWN_NAMES = 12
-"""How many names of states a model card shows beside the canonical ones."""
+"""The most names of states that a model card shows beside the canonical ones."""
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def bounds(amount: Counted, truths: Mapping[Reckoned, Bit]) -> tuple[tuple[int, 
     A bit that is 1 is counted by its own count, so that #[φ] - [φ] is from 0 to i - 1.
 
     Args:
-        truths: what each count counts.
+        truths: the bit that each count counts.
     """
     low, high = [amount.place, amount.constant], [amount.place, amount.constant]
     bits = {said: factor for said, (factor, _) in amount.every_bit.items()}
@@ -126,7 +126,7 @@ class Counting:
     truths: dict[Reckoned, Bit] = field(default_factory=dict)
     _lookups: dict[Reckoned, FramedHead] = field(default_factory=dict)
 
-    # ── numbers divided by how many positions they are about ────────────────────────────────────────────────
+    # ── numbers divided by the number of positions ─────────────────────────────────────────────────────────
     def mean(self, count: Reckoned) -> Timed:
         """Return a count divided by the number of positions in sight: i + 1, or N - i."""
         bit = self.truths[count]

@@ -29,7 +29,7 @@ def margin_of(key: Counted, query: Counted, among: int) -> float:
     """Return what the heads that a comparison of numbers reads need under softmax: this times N², N positions.
 
     Args:
-        among: how many such comparisons the score adds up, since their errors add up.
+        among: the number of such comparisons in the score, since their errors add up.
 
     The numbers are off by δ, their squares by about N·δ, and so the scores by E = N·δ·K·(33 + 14 S + 3 F), where K·N
     bounds the numbers, S is by how much a key changes from a position to the next, and F the sum of the factors of the
@@ -72,7 +72,7 @@ class Matched(Protocol):
 
     def apart(self, among: int) -> int:
         """Return w such that the number brought is not nearly that of the query, where none is equal, if all but the
-        weight 1/w is at one position; `among`: how many comparisons the score adds up.
+        weight 1/w is at one position; `among`: the number of comparisons in the score.
         """
 
     def scores(self, stood: Stood) -> list[tuple[BitForm, BitForm, Time]]:

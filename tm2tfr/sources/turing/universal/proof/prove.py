@@ -23,7 +23,7 @@ from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, digest
 
 SHOWN = 3
-"""How many refusals of one part are shown: a class has many tokens."""
+"""The most refusals of one part that are shown: a class has many tokens."""
 
 
 @dataclass(frozen=True)
