@@ -268,7 +268,7 @@ def _together(subject: Subject, words: Sequence[str], max_steps: int, size: int,
             yield from traces(batch)
 
 
-# ── what a check says of single runs ────────────────────────────────────────────────────────────────────────
+# ── findings about single runs ──────────────────────────────────────────────────────────────────────────────
 def refuse_several(plan: Plan, runs: int) -> None:
     """Raise OutputError if a run is to be recorded and there are several."""
     if plan.recorded and runs > 1:

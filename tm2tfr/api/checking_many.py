@@ -369,7 +369,7 @@ def _one(subject: Subject, word: str, plan: Plan, watch: Watcher) -> Finding:
 
 
 def _example(subject: Subject, example: Examined, plan: Plan, watch: Watcher) -> tuple[Finding, bool]:
-    """Check an example: what its author says, the reference and the weights.
+    """Check an example: the author's values against the reference, and the weights.
 
     Returns:
         The finding, and whether the weights were run.

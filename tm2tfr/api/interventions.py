@@ -1,4 +1,4 @@
-"""Interventions on a run: what must come out, by the reference, and what the patched weights answer."""
+"""Interventions on a run: the answers of the causal model and of the patched weights."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
 
 
 def _as_compiled(found: Subject) -> Decoder:
-    """Return what a causal model reads off weights, what is computed from what: of weights compiled anew from the source.
+    """Return the wiring that a causal model reads off weights, from weights compiled anew from the source.
 
     So it is not read off the weights that are judged by it; but where these cannot be made again, by what they state,
     with the same stream and heads.

@@ -7,8 +7,8 @@
 >>> trace.answer, trace.T, trace.compared, trace.agrees
 ('accept', 6, 63, True)
 
-Wherever a `subject` is asked for, it may be given as a machine, as a decoder, or as the name of one: that of a shipped
-machine, a path to a machine or to a weight file, bbchallenge text, or ``-`` for text on standard input; see `Subject`.
+Every `subject` may be a source, a decoder, the name of a shipped source, a path to a source or a weight file, bbchallenge
+text, or ``-`` for text on standard input; see `Subject`.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def summary(subject: Given) -> str:
     return summed_up(Subject.of(subject).decoder)
 
 
-# ── The report of a certificate: which engines it is granted for, and whether what was asked for is certified.
+# ── The report of a certificate: the engines it is granted for, and whether the question is certified.
 def certificate(
     subject: Given,
     *,

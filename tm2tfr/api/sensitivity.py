@@ -1,4 +1,4 @@
-"""How far one changed symbol moves the logits: measured, beside what the matrices allow."""
+"""How far one changed symbol moves the logits: measured, beside a bound from the matrices."""
 
 from __future__ import annotations
 

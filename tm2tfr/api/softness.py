@@ -246,7 +246,7 @@ def measured(
     return measure_labels(found, word, temperature=tau, dtype=dtype, gap=gap)
 
 
-# ── Soft attention for a run, as it is asked for: ``--attention`` and ``--temperature``.
+# ── Soft attention for a run: ``--attention`` and ``--temperature``.
 def compiled(subject: Subject, soft: Soft, length: int | None) -> Subject:
     """Return `subject` with the requested attention; `length` is the number of positions that ``auto`` covers.
 

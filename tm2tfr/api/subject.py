@@ -1,4 +1,4 @@
-"""What a function or a command is about: a program, a decoder, or the name of one; in the same forms everywhere.
+"""The subject of a function or a command: a program, a decoder, or the name of one, in the same forms everywhere.
 
 A program is what a construction compiles: a Turing machine, a Boolean circuit, a RASP program, or a formula.
 """
@@ -369,7 +369,7 @@ def _built(given: Given, options: Mapping[str, object]) -> tuple[Given, PlainDat
 
 
 def outside() -> int:
-    """Return the ``stacklevel`` for a warning from the caller: that of the code which called this package."""
+    """Return the ``stacklevel`` that points a warning at the code which called this package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tm2tfr":
         frame, level = frame.f_back, level + 1

@@ -149,7 +149,7 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
 def _in_the_prompt(given: Subject, said: Mapping[str, str], folder: str | Path) -> Subject:
     """Return the class of machines that is stored with an export, with the machine that is given in the prompt.
 
-    Weights, and the class itself, are what the export is compared with.
+    The export is compared with the weights, and with the class itself.
 
     Raises:
         ExportError: for a program that is not a machine, or a class of another size.

@@ -1,4 +1,4 @@
-"""One run of a subject, as it is asked for: its weights softened for it, compared, with what is to be said of it."""
+"""One run of a subject: its weights, softened if requested, the comparison, and warnings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def certified(trace: Trace, subject: Subject) -> int | None:
 
 
 def beyond_certificate(trace: Trace, subject: Subject) -> str | None:
-    """Return the warning for a run that agrees and is longer than what is certified for its engine and its |h|."""
+    """Return the warning for a run that agrees beyond the certified length for its engine and its |h|."""
     agreed = "warning: this run agrees, but nothing proves that all such runs do"
     if trace.sampling is not None and trace.sampling.seed is not None:
         return None  # a sampled run agrees by chance

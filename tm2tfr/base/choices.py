@@ -22,7 +22,7 @@ TURING = "turing"
 """The construction that compiles Turing machines, as the provenance of weights names it."""
 LeftBoundary = Literal["repaired", "chapter"]
 LEFT_BOUNDARIES: tuple[LeftBoundary, ...] = get_args(LeftBoundary)
-"""What a move left at cell 0 of a one-way tape emits: m = 0, or m = -1 as printed (Exercise 8.3)."""
+"""The move emitted for a step left of cell 0 on a one-way tape: m = 0, or m = -1 as printed (Exercise 8.3)."""
 
 UNIVERSAL = "universal"
 """The construction of one decoder for all machines of a size, as the provenance of weights names it."""
@@ -49,8 +49,8 @@ GATE_KINDS: tuple[GateKinds, ...] = get_args(GateKinds)
 
 Basis = Literal["nor", "paper"]
 BASES: tuple[Basis, ...] = get_args(Basis)
-"""What a circuit's gates can be rewritten in: NOR alone, as the theorem is about; NOR, AND and XOR of two operands, which
-the paper's variants have."""
+"""The bases for a circuit's gates: only NOR, as in the theorem; or NOR, AND and XOR of two operands, as in the paper's
+variants."""
 
 Weighting = Literal["average-hard", "softmax", "leftmost", "rightmost"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
@@ -61,7 +61,7 @@ it. ``softmax``: position j has the weight ``e^{s_j} / Σ_k e^{s_k}``; the queri
 UNIQUE: frozenset[Weighting] = frozenset({"leftmost", "rightmost"})
 """Unique-hard attention: one position has all the weight."""
 ATTENTIONS: tuple[Weighting, ...] = ("average-hard", "softmax")
-"""The attention that any weights can be asked for: hard, as they are, or softmax in its place."""
+"""The attention of a run: hard, as compiled, or softmax in its place."""
 
 Temperature = Literal["auto", "local", "theorem-26", "none", "per-position", "paper"]
 TEMPERATURES: tuple[Temperature, ...] = get_args(Temperature)
@@ -78,7 +78,7 @@ PAPER: Literal["paper"] = "paper"
 RASP = "rasp"
 """The construction that compiles RASP programs, as the provenance of weights names it."""
 RaspMask = Literal["none", "future"]
-"""What the heads of a RASP program's or a formula's weights may see: every position, or none after their own."""
+"""The positions that heads of a RASP program's or a formula's weights may see: all, or none after their own."""
 
 LOGIC = "logic"
 """The construction that compiles formulas and S-RASP programs, as the provenance of weights names it."""

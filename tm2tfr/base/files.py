@@ -84,7 +84,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, mode:
     """Make a file from what `write` writes, whole or not at all. See `write_bytes`.
 
     Args:
-        mode: its permissions; by default those of the existing file, or what the process gives to new ones.
+        mode: its permissions; by default those of the existing file, or the process's default.
     """
     path = Path(path)
     try:

@@ -16,7 +16,7 @@ CODE = 130
 
 
 class _State:
-    """What a handler of signals can know: no argument tells it."""
+    """The state for a signal handler, which takes no further arguments."""
 
     raises = heard = False
     first = True  # whether nobody else is called at the end of the process after `_leave`

@@ -15,7 +15,7 @@ Advance = Callable[[int, int, str], None]
 Where their number is not known, it is 0, and they are called as the phase is.
 """
 Notice = Callable[[str], AbstractContextManager[Advance | None]]
-"""Given what is done, returns what is entered while it is done; it may give what shows how much of it is done."""
+"""A function from the text of a notice to a context manager, which may yield a callback for progress."""
 _notices: list[Notice] = []
 _advances: list[Advance] = []
 

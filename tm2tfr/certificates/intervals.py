@@ -1,4 +1,4 @@
-"""Arrays of intervals, and how far floats may be off: the arithmetic of proofs that bound what an engine computes.
+"""Arrays of intervals, and bounds on rounding errors: the arithmetic of proofs about what an engine computes.
 
 Standard model: an operation is off by at most u of its result, u = 2^-p; so a sum of k products, in any order, with weights
 and terms that are rounded themselves, is off by at most γ_{k+8} of the sum of their absolute values, γ_k = ku/(1 - ku)
@@ -113,7 +113,7 @@ class Rounding:
         return 2 * used / (1 - used) if used < 0.5 else float("inf")
 
     def lost(self, terms: int) -> float:
-        """Return how much this many products may lose by underflow, with what the bounds, which are in float64, lose."""
+        """Return the largest loss of this many products by underflow, including that of the bounds, in float64."""
         return 2 * (terms + 8) * _TINY[self.bits]
 
     def error(self, terms: int, size: Floats) -> Floats:

@@ -1,1 +1,1 @@
-"""What a source brings: the record `source.Source`, its reference, its model, its options, what it says of exports."""
+"""The contract of a source: the record `source.Source`, its reference, model, options, and texts for exports."""

@@ -1,6 +1,6 @@
 """Many inputs of one program as arrays: how they are written, the right rows of their runs, and their results.
 
-What a source brings to the comparison in column blocks. Knows no source and no engine.
+The part of a source for comparisons in column blocks. This module knows no source and no engine.
 """
 
 from __future__ import annotations

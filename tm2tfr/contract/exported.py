@@ -1,4 +1,4 @@
-"""What an export is compared with and described by: a program of any source, as its reference runs it.
+"""The reference and the description of an export, for a program of any source.
 
 A source with something else to say has a class of its own, in its room `page`.
 """
@@ -36,7 +36,7 @@ class ReferenceRun(Protocol):
 
 @dataclass(frozen=True)
 class ExportReference:
-    """What an export is compared with and described by: a program, by its source's reference.
+    """The reference and the description of an export of a program.
 
     Args:
         decoder: the weights, with the names that the export has.
@@ -68,7 +68,7 @@ class ExportReference:
 
     @property
     def noun(self) -> str:
-        """What the program is called: ``circuit``."""
+        """The noun for the program: ``circuit``."""
         return str(self.source.noun_of(self.program))
 
     @property
@@ -161,7 +161,7 @@ class ExportReference:
         return f"the word has {fed:,} symbols"
 
     def taking(self, program: object, name: str, noun: str) -> Any:
-        """Return what an export whose prompt begins with a program is compared with where another program is given.
+        """Return the reference of an export whose prompt begins with a program, for another program.
 
         Raises:
             ExportError: for a program that cannot be in its prompt; `name`, `noun`: what it is called.
@@ -176,7 +176,7 @@ class ExportReference:
 
     @property
     def data(self) -> PlainData | None:
-        """What the names of an export say of the program beside its weights, as plain data."""
+        """The names of the program in an export, beside those of its weights, as plain data."""
         return None
 
     @property
@@ -185,10 +185,10 @@ class ExportReference:
         return ""
 
     def introduction(self, given: str, tokenizer: str = "") -> str:
-        """Return the paragraphs of a model card that say what a model that generates is.
+        """Return the paragraphs of a model card about a model that generates.
 
         Args:
-            given: what the model is given; tokenizer: what to know of the program that reads it.
+            given: the model's input; tokenizer: advice for its tokenizer.
         """
         return f"{self.origin(GENERATOR)} {tokenizer}".rstrip(" ")
 

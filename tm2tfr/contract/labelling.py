@@ -269,7 +269,7 @@ def sight_matrix(mask: str, n: int) -> NDArray[np.bool_]:
     return {"future": np.tril(every), "past": np.triu(every), "none": every}[mask]
 
 
-# ── What a source computes labels from, and what it returns.
+# ── The input and output of a source's labels.
 VariableColumns = dict[str, AnyArray]
 """The values of each variable: (rows,)."""
 

@@ -37,7 +37,7 @@ class OptionHelp(NamedTuple):
         whose: the words for those to whose programs it does not apply.
         panel: its panel there.
         metavar: its value there, if it is text or a number.
-        noun: what its words are called in errors; by default its name.
+        noun: the noun for its words in errors; by default its name.
         most: the largest number.
         hidden: whether only the library has it; aside: whether it is declared together with others, see `tm2tfr.cli`.
     """
@@ -94,7 +94,7 @@ class UniversalOptions:
         universal: S and K, as a pair or as the text ``8,4``; a `tm2tfr.Universal`; or weights of one, or a path to them.
             The matrices are the same for all machines; labels and tokens have this machine's names.
         tape: of its machines; by default ``both``, where the first token of the prompt says which.
-        seed: that of the order of the rules in the prompt; by default the machine's own order.
+        seed: the seed for the order of the rules in the prompt; by default the machine's own order.
     """
 
     universal: Annotated[
@@ -115,7 +115,7 @@ class TuringOptions(UniversalOptions):
     """How a Turing machine is compiled (Pérez et al. 2021, Theorem 8.2 of the chapter).
 
     Args:
-        left_boundary: what a move left at cell 0 of a one-way tape emits: m = 0, or m = -1 as printed (Exercise 8.3).
+        left_boundary: the move emitted for a step left of cell 0, one-way: m = 0, or m = -1 as printed (Exercise 8.3).
     """
 
     left_boundary: Annotated[
@@ -135,7 +135,7 @@ class CircuitOptions:
         variant: how a position finds the operands of its gate; ``paper-hard`` and ``paper`` are Appendix A of the paper,
             repaired, and rewrite a circuit in NOR, AND and XOR if it is not in them.
         basis: rewrite it in these gates first: ``nor``, or ``paper`` for NOR, AND and XOR of two operands.
-        epsilon: of the variant ``paper``, that of its layer norms; by default 0.
+        epsilon: for the variant ``paper``, the epsilon of its layer norms; by default 0.
         epsilon_star: of the variant ``paper``, ε*: each bit has a probability above 1 - ε*.
     """
 

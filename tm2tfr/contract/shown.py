@@ -1,4 +1,4 @@
-"""What a construction brings for people: what a page says of a program."""
+"""The texts and data of a construction for pages about a program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Packer(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What an explorer page says of a program, beside its runs.
+    """The data of an explorer page about a program, beside its runs.
 
     Args:
         about: a description, for people.
@@ -39,7 +39,7 @@ class Page:
         inputs: the inputs that there can be, as plain data: ``alphabet`` and ``blank``, or ``circuit``, or ``tokens``.
         examples: inputs to suggest.
         texts: texts that a run shows beside those in the decoder.
-        reference: a run of the reference -> what an evaluator in the page needs, as plain data.
+        reference: a run of the reference -> the plain data for the evaluator in the page.
         standalone: returns what a page needs in which any program of a class runs; None: there is no class. Raises
             CompileError.
     """
@@ -55,14 +55,14 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class Standalone:
-    """What a page needs in which any program of a class runs in the same weights.
+    """The data of a page in which any program of a class runs in the same weights.
 
     Args:
         program: one with signs in the places of all names, in which the page puts those of the program that is written.
         every: the class, in words.
         plain: the class and the signs, as plain data.
         examples: names of programs of the class, each with its text.
-        text: what the page opens with.
+        text: the program that the page opens with.
         checked: an input of that program -> the same. Raises InputError.
     """
 
@@ -107,7 +107,7 @@ _UNKNOWN = "\ufffd\ufffd"
 
 
 def about_tokens(read: Callable[[str], object], first: int) -> PlainData:
-    """Return what a page says of inputs that are tokens of an alphabet, in the words of the function that refuses others.
+    """Return a page's texts about inputs over an alphabet, with the messages of the function that rejects others.
 
     ``unknown`` has a message in three parts: between them are the number of a token, then the token in quotes.
 
@@ -152,7 +152,7 @@ class Examined:
 
     @property
     def met(self) -> bool:
-        """Whether the reference says what the author does."""
+        """Whether the reference agrees with the author."""
         return self.expected == self.found
 
     def as_dict(self) -> PlainData:

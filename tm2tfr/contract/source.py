@@ -1,4 +1,4 @@
-"""What a construction brings: the columns of its table, and a run as its reference has it. Knows no construction."""
+"""The contract of a construction: the columns of its table, and its reference runs. It knows no construction."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ probability, of which the reference says nothing."""
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """One column of the table of a run: what its cells are, and how they are shown.
+    """One column of the table of a run: the meaning of its cells, and their form.
 
     Args:
         name: its heading, and its key in files; no two columns of a table have the same.
         kind: see `Kind`. The first column of a table is the position, the second tells the token at it, the last is the
             token answered, or all others are the outputs of a sequence model, in their order.
         meaning: what it shows, in a few words.
-        holds: of a label or number, what its subspace is claimed to hold: it is read from wherever that is; of an output,
-            its name.
+        holds: for a label or number the claimed content of its subspace, wherever that is; for an output its name.
         subspace: otherwise the name of the subspace itself.
         bits: of bits, what their subspaces are claimed to hold, in order.
         names: pairs of the digits of such bits and their name, if they have one.
@@ -112,7 +111,7 @@ def readable(columns: Sequence[Column], layout: Residual) -> bool:
 
 
 def unreadable(columns: Sequence[Column], layout: Residual) -> list[str]:
-    """Return what the columns show that no subspace of `layout` holds, in order."""
+    """Return the contents of columns that no subspace of `layout` holds, in order."""
     lacking = [c.holds for c in columns if c.kind in ("label", "number") and c.read_from(layout) is None]
     return lacking + [c.name for c in columns if c.kind == "bits" and c.read_bits(layout) is None]
 
@@ -160,7 +159,7 @@ class RunResult(Protocol):
     @property
     def shown(self) -> str: ...  # it, for people: numbers or a digest instead of bits; nothing if the run was cut off
     @property
-    def own(self) -> OptionValues: ...  # what else there is to say of it, as plain data
+    def own(self) -> OptionValues: ...  # the source's own fields, as plain data
 
 
 class Ending(NamedTuple):
@@ -184,7 +183,7 @@ class Truth(Protocol):
     """A run of the reference on one input: rows as they come, and what is known about them. No weights anywhere near."""
 
     @property
-    def noun(self) -> str: ...  # what the program is called: ``machine``
+    def noun(self) -> str: ...  # the noun for the program: ``machine``
     @property
     def reference(self) -> str: ...  # what this run is of: ``simulator``
     @property
@@ -194,7 +193,7 @@ class Truth(Protocol):
     @property
     def prompt(self) -> Sequence[str]: ...  # the tokens of the input
     @property
-    def blank(self) -> str: ...  # what an empty cell shows, where the table has a tape; otherwise nothing
+    def blank(self) -> str: ...  # the text of an empty cell, for tables with a tape; otherwise empty
 
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if a decoder with this stream has no table that can be compared."""
@@ -213,7 +212,7 @@ class Truth(Protocol):
 
 
 class LabellerTruth(Protocol):
-    """What the runs have in common of references whose programs answer at every position of the input: see `Truth`."""
+    """The common part of reference runs of sequence models, see `Truth`."""
 
     blank: str = ""
 
@@ -276,7 +275,7 @@ class Source(Generic[_Program]):
         convert: (program, format) -> the conversion: its ``text`` (or bytes) and ``notes``. Raises ConversionError.
         format_for: (path) -> the format of such a file. Raises OutputError.
         check_ending: (program, path): refuse a file that would be read as another kind of program. Raises OutputError.
-        inputs: program -> what its inputs are made of, see `tm2tfr.base.text.words.InputSpace`.
+        inputs: program -> the space of its inputs, see `tm2tfr.base.text.words.InputSpace`.
         own_input: the input of a program when none is given.
         given: (program, input as people write it) -> the input. Raises InputError.
         of_bytes: (program, bytes) -> the input that they stand for; None: this program takes no bytes.
@@ -285,12 +284,12 @@ class Source(Generic[_Program]):
         enumerated: (program, the number of random inputs or None: all, seed) -> inputs, where all have one length.
         cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
         compile: (program, options) -> weights. Raises CompileError for options that do not apply to the program.
-        prove: (decoder, program) -> what is proved about them; None: there are no certificates.
+        prove: (decoder, program) -> their proof; None: there are no certificates.
         limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
         check_questions: (name of the subject, questions): refuse those that its proof cannot answer. Raises UsageError.
         truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
         blocks: (program, decoder, the most steps) -> the reference of a batch, see `tm2tfr.contract.blocks`.
-        labels: (program, decoder) -> what the outputs have to be on many words. Raises CompileError.
+        labels: (program, decoder) -> the reference's outputs for batches of words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has the next three.
         labelling: (program, decoder) -> the labels of its runs; causal: (program, input, decoder) -> its `CausalModel`;
@@ -299,7 +298,7 @@ class Source(Generic[_Program]):
         dot, graph: program -> its graph, in DOT and for networkx.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
         nets: program -> the name of each position, and the number of operands that its gate has; None: they have no names.
-        page: program -> what an explorer page says of it beside its runs; None: nothing.
+        page: program -> the data of an explorer page beside its runs; None: no data.
         draw_run: (program, input, the weights and where their heads look, or None) -> a run as SVG; None: none is drawn.
         draw_requests: (program, the file that it is from) -> the runs that its text asks to draw, as SVG; None: none.
         exported: (decoder, source, program) -> its own `ExportReference`; None: nothing is special.
@@ -366,7 +365,7 @@ class Source(Generic[_Program]):
     split: Callable[[str, Collection[str]], Sequence[str]] | None = None
 
     def noun_of(self, program: _Program) -> str:
-        """Return what a program is called."""
+        """Return the name of a program."""
         return self.noun if self.called is None else self.called(program)
 
     def prompt(self, program: _Program, word: str, decoder: Decoder) -> Sequence[str]:

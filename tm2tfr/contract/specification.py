@@ -15,7 +15,7 @@ VariableValue = Any
 class Specification(Protocol):
     """What every subspace has to hold at every position of a run, and where each head has to look.
 
-    It comes from the reference alone. Keys are what weights claim: what a subspace `holds`, and what a head `attends` to.
+    It comes only from the reference. Keys are the claims of weights: what a subspace `holds`, and what a head `attends` to.
     Layers count from 0; the stages of a layer are its ``attention`` and its ``feed_forward``, and before the first there is
     the ``embedding``, of layer -1.
     """
@@ -118,7 +118,7 @@ class ClaimedSpecification(Specification, Protocol):
     """The residual stream of the weights."""
 
     def held(self, subspace: Subspace, i: int) -> VariableValue:
-        """Return what a subspace of any layout holds at position `i` once written; None: nothing is known of it."""
+        """Return the value of a subspace of any layout at position `i` once written; None if unknown."""
 
     def holds(self, what: str, layer: int, part: str) -> bool:
         """Return whether the subspace that holds `what` has its value after `part` of `layer`."""

@@ -82,7 +82,7 @@ class WiredWeights(ABC, Generic[ProgramKind]):
         """Return the variables that can be set or seen, as `spaces` has them."""
 
     def wire(self, what: str) -> Wire:
-        """Return what a variable is computed from."""
+        """Return the variables that a variable is computed from."""
         return self.wires.get(what, Wire())
 
     @cached_property
@@ -150,7 +150,7 @@ class WiredRun(ABC):
         self.why = ""
 
     def held(self, what: str, i: int) -> KnownOrNot:
-        """Return what a variable is at position `i`, and why that is not known."""
+        """Return the value of a variable at position `i`, and the reason if it is unknown."""
         if (what, i) in self._set:
             return self._set[what, i], self._strange
         if (what, i) not in self._known:
@@ -170,7 +170,7 @@ class WiredRun(ABC):
         self.why = self.why or why
 
     def take(self, what: str, i: int) -> CausalValue:
-        """Return what a variable is at position `i`, and note the doubt about it."""
+        """Return the value of a variable at position `i`, and record the doubt about it."""
         value, why = self.held(what, i)
         self.doubt(why)
         return value
@@ -181,7 +181,7 @@ class WiredRun(ABC):
 
     @abstractmethod
     def answered(self, output: Output, i: int) -> CausalValue:
-        """Return what an output is at position `i`, with doubts noted."""
+        """Return the value of an output at position `i`, and record doubts."""
 
     def run(self, variables: Iterable[str], outputs: Sequence[Output]) -> CausalRun:
         """Return the values of all variables, and the answers."""

@@ -143,7 +143,7 @@ class DenseDecoder:
 
         Args:
             tokens: their numbers: of one place, or (batch, n) of the positions 0, 1, …
-            position: that of the one place.
+            position: the position of the only place.
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             x = self._embedded(tokens, position)

@@ -69,7 +69,7 @@ class Cache:
 
 
 class HeadAnswer(NamedTuple):
-    """What a head answers, and where it looked.
+    """The output of a head, and its attention.
 
     Args:
         added: (rows, *places) what is added to ``x[head.rows]``.

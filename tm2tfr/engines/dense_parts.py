@@ -24,7 +24,7 @@ DenseStream = AnyArray
 """Floats of one dtype: ``(rows, *places)``."""
 Bools = NDArray[np.bool_]
 Where = Callable[[], str]
-"""Returns what a layer or a norm is called in refusals."""
+"""Returns the name of a layer or a norm for messages."""
 
 FEW, ENTRIES = 64, 24
 """Row by row costs about a microsecond per entry; at fewer than `FEW` places and with more entries than `ENTRIES`, it is
@@ -37,7 +37,7 @@ class Refusals:
     The next position of a session is refused at once; the sequences of a batch run to their ends.
 
     Args:
-        position: that of a single place; in a batch, positions count from 0.
+        position: the position of a single place; in a batch, positions count from 0.
     """
 
     def __init__(self, position: int = 0) -> None:
@@ -230,7 +230,7 @@ class LayerNorm:
 
 
 def read(norm: LayerNorm | None, x: DenseStream, refusals: Refusals) -> DenseStream:
-    """Return what a part reads from the stream x, (width, *places): x itself if there is no norm."""
+    """Return the input of a part, from the stream x, (width, *places): x itself without a norm."""
     return x if norm is None else norm(x, refusals)
 
 
@@ -246,7 +246,7 @@ class FeedForwardPart:
         self._biased, self._bias = bias.rows, bias.values.astype(dtype)
 
     def add_to(self, x: DenseStream, reads: DenseStream, refusals: Refusals) -> None:
-        """Add the layer's answer to x, (width, *places), in place; reads: x itself, or what a norm makes of it.
+        """Add the layer's output to x, (width, *places), in place; reads: x itself, or the normalised x.
 
         A place is refused where the sum of a unit that writes something is too large for the dtype.
         """

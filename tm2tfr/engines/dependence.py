@@ -53,8 +53,8 @@ class LayerSources(NamedTuple):
     """The sources of the directions around one layer.
 
     Args:
-        before: (width,) for what its heads read.
-        between: (width,) for what its feed-forward part reads.
+        before: (width,) for the input of its heads.
+        between: (width,) for the input of its feed-forward part.
         by_token: (hidden,) whether a unit reads only what the token determines.
     """
 

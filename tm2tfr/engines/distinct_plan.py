@@ -39,7 +39,7 @@ PLACES, PAIRS = 2**16, 2**19
 EVERYWHERE, STILL = -2, -1
 """In place of the number of a group: a direction is the same at all places; it depends on token and position alone."""
 KINDS = 60
-"""The most kinds of directions that are told apart in what a layer reads."""
+"""The most kinds of directions that are distinguished in the input of a layer."""
 
 
 class ColumnMaps:

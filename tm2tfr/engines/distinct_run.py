@@ -42,7 +42,7 @@ class TokenGrid(NamedTuple):
 
     @classmethod
     def of(cls, codes: Ints, size: int) -> TokenGrid:
-        """Return it with what the codes depend on."""
+        """Return it with the dependences of the codes."""
         return cls(codes, size, bool((codes != codes[:1]).any()), bool((codes != codes[:, :1]).any()))
 
     def at(self, tokens: Ints) -> ColumnCodes:

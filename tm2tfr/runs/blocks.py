@@ -27,7 +27,7 @@ Arrays = Mapping[str, NDArray[np.generic]]
 # ── What is read off the stream at every position: the columns of a decoder's table that the tokens do not tell.
 @dataclass(frozen=True)
 class ColumnProbes:
-    """What a session reads, see `tm2tfr.engines.fast.session.FastSession`, and which columns it is.
+    """The readings of a session, see `tm2tfr.engines.fast.session.FastSession`, and their columns.
 
     Args:
         labels, numbers: the slices and the directions.
@@ -46,7 +46,7 @@ class ColumnProbes:
         return {name: labels for name, (_, labels) in self.codes.items()}
 
     def columns(self, codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> dict[str, NDArray[np.generic]]:
-        """Return the columns of rows, given what a session has read; bits as (rows, bits)."""
+        """Return the columns of rows from the readings of a session; bits as (rows, bits)."""
         found: dict[str, NDArray[np.generic]] = {name: codes[:, at] for name, (at, _) in self.codes.items()}
         for name, at in self.values.items():
             found[name] = numbers[:, at[0]] if len(at) == 1 else numbers[:, list(at)]

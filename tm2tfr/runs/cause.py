@@ -281,7 +281,7 @@ def _first_wrong(
     only.
 
     Args:
-        length: that of the whole sequence, where it is run at once.
+        length: the length of the sequence, if it runs at once.
     """
     layout, soft = decoder.layout, decoder.soft
     slack = 0.0 if dtype == "rational" else 8 * float(np.finfo(dtype).eps)

@@ -1,4 +1,4 @@
-"""What a run needs beside its weights: the engine where ``auto`` is asked for, decided here alone, and its reference.
+"""The engine of a run, if it is ``auto``, which is only decided here; and its reference.
 
 Dense takes time that grows with the square of the positions; fast takes some time to begin with (it loads its code, or
 compiles it), and then the same time for every position. Positions are what counts: the prompt's, BOS and one for every
@@ -97,7 +97,7 @@ def for_many_runs(engine: str) -> str:
 
 
 def to_watch(engine: str | Engine, dtype: str | None = None) -> Engine:
-    """Return the engine in which a pass is watched from the inside: dense for ``auto``, otherwise the one asked for.
+    """Return the engine in which a pass is watched from the inside: dense for ``auto``, otherwise the requested one.
 
     The number of positions does not matter here: only the dense and the exact engine can be watched.
 
@@ -197,7 +197,7 @@ def blocks_of(program: NamedProgram, decoder: Decoder, max_steps: int | None) ->
 
 
 def labels_of(program: object, decoder: Decoder) -> ManyLabels:
-    """Return what the outputs of a sequence model have to be on many words.
+    """Return the reference's outputs of a sequence model for batches of words.
 
     Raises:
         CompileError: if the program labels no words, or these are not its weights.

@@ -247,7 +247,7 @@ class LongRun:
     def _beside(
         self, waiting: tuple[ColumnsOfReference, Chunk] | None, position: int | None
     ) -> tuple[tuple[int, int] | None, ColumnsOfReference | None]:
-        """Return how far a block agrees, and what is expected from `position` on."""
+        """Return the number of rows of a block that agree, and the expected rows from `position` on."""
         alike = None if waiting is None else self._alike(*waiting)
         return alike, None if position is None else self._ahead(position, LARGE_BLOCK)
 
@@ -261,7 +261,7 @@ class LongRun:
         return len(expected.y) if differs[0] < 0 else int(differs[0]), int(reach[0])
 
     def _ahead(self, position: int, block: int) -> ColumnsOfReference | None:
-        """Return what the next block must be, which begins at `position`; None without a reference."""
+        """Return the reference's next block, which begins at `position`; None without a reference."""
         return self._next_of_reference(self._most(position, block), again=self._brisk)
 
     def _next_of_reference(self, n: int, *, again: bool) -> ColumnsOfReference | None:

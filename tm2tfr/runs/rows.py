@@ -40,7 +40,7 @@ def columns_of(decoder: Decoder) -> tuple[Column, ...]:
 
 
 def is_turing(layout: Residual) -> bool:
-    """Return whether this stream has what the chapter's table shows, of whatever names."""
+    """Return whether this stream has the contents of the chapter's table, under any names."""
     return _generating(layout) is TURING
 
 
@@ -264,7 +264,7 @@ def as_computed(row: AnyRow, dtype: str) -> AnyRow:
 
 # ── activation vectors at a position ──────────────────────────────────────────────────────────────────────────
 Activation = Mapping[str, str | int | float | Fraction | None]
-"""What a subspace holds -> its number, or the label of its one-hot vector, None if that is 0."""
+"""The content of a subspace -> its number, or the symbol of its one-hot vector, None if that is 0."""
 
 
 def activations(

@@ -1,4 +1,4 @@
-"""A run of a decoder, as it is asked for: by the engine that suits it, in blocks or row by row, into a file or not."""
+"""Carries out a run: the choice of the engine, in blocks or row by row, with or without a file."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class HeadGap:
 
     @property
     def holds(self) -> bool:
-        """Whether it is at least what is claimed, up to a few roundings."""
+        """Whether it is at least the claimed gap, up to a few roundings."""
         return self.measured >= self.claimed * (1 - 2.0**-20)
 
     def as_dict(self) -> PlainData:

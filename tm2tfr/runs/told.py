@@ -132,5 +132,5 @@ def positions_text(positions: tuple[int, ...]) -> str:
 
 
 def or_norm(norm: Norm | None) -> str:
-    """Return what else may be wrong where a part reads a layer norm."""
+    """Return the other possible cause if a part reads a layer norm."""
     return "" if norm is None else ", or the layer norm that they read"

@@ -20,7 +20,7 @@ VARIABLE = "TM2TFR_CACHE"
 """The environment variable that names another folder; empty or ``0``: no cache."""
 SUFFIX = ".code"
 MOST_BYTES, MOST_FILES = 2**26, 4096
-"""What the folder may contain; beyond that the files that have not been used for longest are removed."""
+"""The size limit of the folder; beyond it the least recently used files are removed."""
 LARGEST = 2**24
 """The largest file that is read, in bytes."""
 POSIX = os.name == "posix"

@@ -113,7 +113,7 @@ class KeptFunction:
         return _linked(symbol, content)
 
     def _about(self, described: str) -> str | None:
-        """Return all that decides what the machine code is; None if code cannot be kept here."""
+        """Return everything that determines the machine code, as the cache key; None without a cache."""
         around = _surroundings()
         return None if around is None else json.dumps([*around, sources(), self._text, described])
 
@@ -241,8 +241,8 @@ def _version(package: str) -> str:
 
 # ── Arguments as machine words: one function can be called with any, without anything that knows Numba's types.
 #
-# An array is its address and its shape, a tuple its parts one after the other, an integer itself. What the words mean is
-# the `description` of the arguments, which decides, with the text of a function, what code is made.
+# An array is its address and its shape, a tuple its parts one after the other, an integer itself. The `description` of the
+# arguments gives the words their meaning; with the text of the function it determines the code.
 def description(argument: object) -> str:
     """Return what is constant of an argument: ``int``, ``<f8 2`` for an array, ``module:Name(…)`` for a named tuple.
 

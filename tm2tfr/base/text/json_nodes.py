@@ -124,7 +124,7 @@ class _Composer:
         return [key, self.value(depth + 1)]
 
     def expected(self, what: str) -> NoReturn:
-        """Say what is expected here, and what is there."""
+        """Report the expected kind and the one found."""
         found = _BARE.match(self.text, self.at)
         if found is None:
             self.fail(f"expected {what}, but the text ends", "complete it")

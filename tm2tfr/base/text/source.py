@@ -172,7 +172,7 @@ def decoded(
 
     Args:
         most: the size of the largest text, in bytes.
-        noun: what the text describes, for the complaints.
+        noun: the kind of thing that the text describes, for messages.
         comments: where comments begin that extend to the end and may contain any bytes: invalid bytes become U+FFFD.
 
     Raises:

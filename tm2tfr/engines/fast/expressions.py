@@ -164,7 +164,7 @@ _EVERYWHERE = {"table", "columns", "given_by", "np", "uint64", "max", "min", "ab
 
 
 class Tables(NamedTuple):
-    """What the code reads besides the session's arrays.
+    """The inputs of the code besides the session's arrays.
 
     Args:
         by_token, whole, given: (vocabulary · columns,) numbers and integers that a token determines, and
@@ -291,7 +291,7 @@ class Expressions:
         return f"    columns, wholes = {place_of(len(self._columns))}, {place_of(len(self._whole))}"
 
     def tables(self, given: Floats) -> Tables:
-        """Return what the code reads."""
+        """Return the inputs of the code."""
         columns, whole = ([column for _, column in found.values()] for found in (self._columns, self._whole))
         shape = self._vocabulary
         return Tables(

@@ -27,7 +27,7 @@ from tm2tfr.transformer.matrix import AnyArray
 # Modules that need Numba are imported only where something has to be compiled.
 _HERE = Path(__file__).parent
 SOURCES = sources(_HERE)
-"""The digest of all that decides what the functions do."""
+"""The digest of everything that determines the functions."""
 NEED, OTHERWISE = "the fast engine needs Numba", "use the dense engine"
 _ADVANCE = KeptFunction.of("tm2tfr.engines.fast.kernel", "advance", NEED, otherwise=OTHERWISE, called=(_HERE,))
 _ADVANCE_MANY = KeptFunction.of("tm2tfr.engines.fast.kernel", "advance_many", NEED, otherwise=OTHERWISE, called=(_HERE,))

@@ -17,7 +17,7 @@ from tm2tfr.transformer.matrix import Floats, Ints
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 KEY, SQUARE, PURE, OTHER = range(4)
-"""What a component of a key is: k, k², a combination of position features, anything."""
+"""The kind of a key component: k, k², a combination of position features, any."""
 
 
 OfTokens = list[tuple[int, arrays.Entries]]

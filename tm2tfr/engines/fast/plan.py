@@ -99,7 +99,7 @@ def _changed(layer: Layer) -> list[int]:
 
 
 def _early(layer: Layer, key: Collection[int], before: Classes, number: int, pools: Ints) -> arrays.Early:
-    """Return what the directions `key` after a layer are a function of, besides the values of its heads.
+    """Return the arguments that the directions `key` after a layer depend on, besides the values of its heads.
 
     These are the directions at its beginning of which a head's query, a hidden unit that writes one of `key`, or one of
     `key` itself consists, as far as they are not a function of the token.
@@ -166,7 +166,7 @@ class _Determined(NamedTuple):
 
 @lru_cache(maxsize=KEPT)
 def _determined(layer: Same[Layer], around: Same[LayerSources], after: bytes) -> _Determined | None:
-    """Return what the token determines of a layer with a feed-forward part; None if that is nothing."""
+    """Return the part of a layer with a feed-forward part that the token determines; None if there is none."""
     part, by_token = layer.part.feed_forward, around.part.by_token
     if part is None:
         return None

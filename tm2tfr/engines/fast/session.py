@@ -97,7 +97,7 @@ class FastSession:
         self.residual: NDArray[np.float64] = np.zeros(decoder.layout.width)
         self.logits: NDArray[np.float64] = np.zeros(len(decoder.vocabulary))
 
-    # ── what a caller does ──────────────────────────────────────────────────────────────────────────────────
+    # ── for callers ─────────────────────────────────────────────────────────────────────────────────────────
     @property
     def position(self) -> int:
         """The number of positions run."""
@@ -383,7 +383,7 @@ class FastSession:
         """Resume from what `save` returned, for the same decoder and probes.
 
         Raises:
-            CheckpointError: if an array cannot be that of a session of this decoder; the session is then at position 0.
+            CheckpointError: if an array cannot belong to a session of this decoder; the session is then at position 0.
         """
         self._found = recognise(self._decoder)  # a head that is scanned now may not have been then
         flat = [f for layer in self._found for f in layer]

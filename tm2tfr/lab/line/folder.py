@@ -47,7 +47,7 @@ def production(
     folders: Iterable[str] = (),
     texts: Mapping[str, str] | None = None,
 ) -> Iterator[Production[_Work]]:
-    """Yield a folder to be filled, which is locked until the end; what is finished in it is verified and kept.
+    """Yield a folder to be filled, which is locked until the end; its finished shards are verified and kept.
 
     Args:
         folder: new or empty; with `resume`, also one that was begun with the same head.
@@ -136,7 +136,7 @@ class Production(Generic[_Work]):
 
         Args:
             texts: file -> content.
-            entries: what the manifest has after its head; by default the records of all shards, as ``made``.
+            entries: the entries of the manifest after its head; by default the records of all shards, as ``made``.
         """
         for name, text in texts.items():
             write_text(self.folder / name, text)
@@ -158,7 +158,7 @@ def carried_out(
     reused: int = 0,
     keep: Callable[[Made], None] | None = None,
 ) -> Iterator[_Made]:
-    """Yield what the jobs are made into, in their order, reporting progress after each.
+    """Yield the results of the jobs in order, reporting progress after each.
 
     Args:
         number: that of all jobs, of which `reused` were done before.

@@ -47,7 +47,7 @@ _DIFFERENT = {
 
 @dataclass(frozen=True)
 class Record:
-    """A finished shard: its number, what its maker says of it, and its files with their sizes and digests."""
+    """A finished shard: its number, its maker's record, and its files with their sizes and digests."""
 
     number: int
     counts: PlainData

@@ -78,7 +78,7 @@ class Made:
     """The result of a job.
 
     Args:
-        number: that of the job.
+        number: the number of the job.
         files: place in the folder -> content.
         versions: those of the worker's software.
     """
@@ -89,7 +89,7 @@ class Made:
 
     @property
     def counts(self) -> Mapping[str, object]:
-        """What the manifest says of the shard beside its number and its files, as plain data."""
+        """The shard's record in the manifest, beside its number and its files, as plain data."""
         return {}
 
     @property
@@ -296,7 +296,7 @@ def _serve(pipe: Connection, task: Callable[[Any, Any], object], options: object
 def _carried_out(task: Callable[[Any, Any], object], job: Job[object], options: object) -> _Outcome:
     try:
         return _Outcome(task(job, options))
-    except Exception as error:  # noqa: BLE001  (it is raised where the result is asked for)
+    except Exception as error:  # noqa: BLE001  (raised when the result is used)
         return _Outcome(error=_portable(error))
 
 

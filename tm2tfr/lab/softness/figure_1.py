@@ -1,4 +1,4 @@
-"""The figure: what is measured of each case, by the length of the words."""
+"""The figure: the measurements of each case, by the length of the words."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
 
-# ── What Figure 1 is measured on: a formula or a program for each logic, ours and as printed, and what the paper states.
+# ── The cases of Figure 1: a formula or a program for each logic, ours and as printed, and the paper's statements.
 #
 # The figure gives each logic two possibilities: a temperature that falls with the length and bounded position embeddings,
 # or a temperature of 1 and position embeddings that grow. The theorems for future-masked transformers have others.
 class Printed(NamedTuple):
-    """What the paper states: where, τ as a function of the length, and the largest position embedding."""
+    """The paper's statement: its place, τ as a function of the length, and the largest position embedding."""
 
     source: str
     temperature: str
@@ -44,7 +44,7 @@ class MeasuredOn:
         subject: a formula, or the name of a shipped program.
         alphabet: the letters of a formula's words; empty for a program.
         weights: which weights, in a few words; `options`: those that they are compiled with.
-        printed: what the paper states of them.
+        printed: the paper's statement about them.
     """
 
     section: str
@@ -164,7 +164,7 @@ _FAR = (10**4, 10**8)
 
 @dataclass(frozen=True, kw_only=True)
 class FigureRow:
-    """What is measured of a case.
+    """The measurements of a case.
 
     Args:
         entries: p, where the largest entry before the first layer grows like n^p with the number of positions.

@@ -87,7 +87,7 @@ def _property(heads: Sequence[HeadError]) -> str:
 
 
 def _divisor(head: HeadError, positions: int) -> int:
-    """Return what the gap of `head` is divided by at its position, as it is claimed."""
+    """Return the divisor of the claimed gap of `head` at its position."""
     return divisor(head.over, head.position, positions)
 
 

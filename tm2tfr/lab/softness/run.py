@@ -197,7 +197,7 @@ class Lead:
 
 @dataclass(frozen=True, kw_only=True)
 class AtTemperature:
-    """What a sequence model answers at one temperature.
+    """The answers of a sequence model at one temperature.
 
     Args:
         right, outputs: the number of right outputs at all positions, and of all outputs.
@@ -225,7 +225,7 @@ class SoftLabels:
         warmest: the largest temperature found at which all outputs are right; None: none of those tried.
         rows: by falling temperature.
         growth: the temperatures needed on many words, by their length, if some head has a margin and the length is free.
-        noun: what the program is called.
+        noun: the noun for the program.
     """
 
     program: str

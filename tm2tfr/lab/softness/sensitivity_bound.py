@@ -70,7 +70,7 @@ class WeightShare:
 
 @dataclass(frozen=True)
 class SensitivityBound:
-    """What the matrices say about words of one length.
+    """The bound from the matrices for words of one length.
 
     Args:
         logits: (answers, changed, n) how far each logit can move, by the position that is changed.
@@ -166,7 +166,7 @@ def in_sight_of(mask: Mask, n: int) -> Bools:
 
 
 def _attended(head: Head, read: EnclosedStreams) -> tuple[Interval, Floats, float]:
-    """Return what a head adds to the stream, how far it can be apart, and its largest weight from the last position."""
+    """Return the output of a head, the largest difference of it, and its largest weight from the last position."""
     n = read.x.lo.shape[1]
     seen = in_sight_of(head.mask, n)
     values = _mapped(head.value.dense(), read).capped()

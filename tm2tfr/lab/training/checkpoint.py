@@ -155,6 +155,6 @@ def digest_of(tensors: Mapping[str, Tensor], record: str) -> str:
 
 
 def _metadata(data: bytes) -> PlainData:
-    """Return what the header of a safetensors file says beside its tensors."""
+    """Return the metadata in the header of a safetensors file."""
     length = int.from_bytes(data[:8], "little")
     return dict(json.loads(data[8 : 8 + length]).get("__metadata__", {}))

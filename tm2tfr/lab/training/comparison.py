@@ -38,7 +38,7 @@ INPUTS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Masses:
-    """What is measured of some rows, on average.
+    """Averages over some rows.
 
     Args:
         kind: the gates, or the compiled head, that the rows are of.
@@ -266,7 +266,7 @@ def _best_first(heads: Iterable[ComparedHead]) -> tuple[ComparedHead, ...]:
 
 
 def _compared(layer: int, head: int, some: Sequence[_Seen], compiled: AttentionWeights | None) -> ComparedHead:
-    """Return what is measured of a head, counted from 0, on some inputs."""
+    """Return the measurements of a head, counted from 0, on some inputs."""
     rows = [(target.kind, _row(each, target, compiled)) for each in some for target in each.targets]
     kinds = list(dict.fromkeys(kind for kind, _ in rows))
     by_kind = [_mean(kind, [row for own, row in rows if own == kind]) for kind in kinds]
@@ -274,7 +274,7 @@ def _compared(layer: int, head: int, some: Sequence[_Seen], compiled: AttentionW
 
 
 def _row(seen: _Seen, target: AttentionTarget, right: AttentionWeights | None) -> Mapping[str, float]:
-    """Return what is measured of a row; right: (L, L) the compiled attention, None: equal shares of the targets."""
+    """Return the measurements of a row; right: (L, L) the compiled attention, None: equal shares of the targets."""
     learned = seen.learned[target.row]
     attended, sight = list(target.attended), learned > 0
     sight[: target.row + 1] = True

@@ -59,7 +59,7 @@ class CompiledHead(nn.Module):
         self.value, self.output = _parameter(head.value), _parameter(head.output)
 
     def forward(self, x: Tensor, seen: Tensor, kept: list[Tensor] | None) -> Tensor:
-        """Return what the head adds to the stream: x (B, L, width), seen (L, L) → (B, L, width)."""
+        """Return the output of the head: x (B, L, width), seen (L, L) → (B, L, width)."""
         scores = (x @ self.query.T) @ (x @ self.key.T).transpose(1, 2) + seen
         weights = scores.softmax(dim=-1)
         if kept is not None:
@@ -225,7 +225,7 @@ def _drawn(seed: int) -> Iterator[None]:
 
 
 def described(options: ModelOptions, model: nn.Module) -> PlainData:
-    """Return what the record of a run says of a model that `build` made."""
+    """Return the description of a model from `build` for the record of a run."""
     return model.about if isinstance(model, GPT2) else plain(options)
 
 

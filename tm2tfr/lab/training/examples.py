@@ -1,4 +1,4 @@
-"""What is trained on: sequences of token numbers, and which of them are scored.
+"""Training examples: sequences of token numbers, with those that are scored.
 
 A sequence is fed one token shorter than it is, since its last token is only predicted: at position t the model is fed
 ``fed[t]`` and has to answer ``wanted[t]``. Where tokens are generated, ``wanted[t]`` is the token that is fed next; where a
@@ -34,7 +34,7 @@ class TokenExample(NamedTuple):
     """One sequence, as tokens.
 
     Args:
-        prompt: what the model is given; `target`: what it has to generate, or the labels of the prompt's tokens.
+        prompt: the model's input; `target`: the tokens to generate, or the labels of the prompt's tokens.
         scored: of each target, whether it is part of the loss.
         answer: of each target, whether it is part of the answer, which exact match is about.
     """
@@ -99,7 +99,7 @@ class Sequences:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """What a model is trained and tested on.
+    """The examples that a model is trained and tested on.
 
     Args:
         name: for people.

@@ -61,7 +61,7 @@ class GridRun:
     """One run of a grid.
 
     Args:
-        name: that of its folder.
+        name: the name of its folder.
         varied: the options in which the runs differ, and their values here.
     """
 
@@ -87,7 +87,7 @@ def read_grid(text: str | bytes, *, file: str, folder: Path | None = None, data:
     Args:
         file: the name of the text in error messages.
         folder: where specs are looked for; by default the current one.
-        data: what is trained on, if the grid does not say so.
+        data: the examples, if the grid does not name them.
 
     Raises:
         SpecError: with every error of the document, in the order of the text.
@@ -205,7 +205,7 @@ class GridResult:
     reused: int
 
     def as_dict(self) -> dict[str, object]:
-        """Return what the runs differ in, and their results, as plain data."""
+        """Return the varied options of the runs, and their results, as plain data."""
         return {
             "varied": list(self.grid.varied),
             "runs": [
@@ -311,6 +311,6 @@ def trained(job: Job[GridRun], folder: Path | None) -> Made:
 
 
 def _orphaned() -> bool:
-    """Return whether the process that started this worker was killed: no one else may resume what is trained here."""
+    """Return whether the process that started this worker was killed, so that this worker must save its run and stop."""
     parent = parent_process()
     return parent is not None and not parent.is_alive()

@@ -70,7 +70,7 @@ def train_model(
             Only parameters that require a gradient are trained. The number ``len(examples.vocabulary)`` is padding.
         options: by default those of `TrainingOptions`.
         folder: the folder for the record, the weights and, until the end, a checkpoint; it may exist. None: not saved.
-        about: what the record says of the model, as plain data.
+        about: the description of the model in the record, as plain data.
         resume: go on with the run in `folder`, from its checkpoint; a finished run is returned, with its weights loaded.
             If there is nothing in the folder yet, begin.
         progress: called after each step.
@@ -250,7 +250,7 @@ class _Batches:
         self._epoch, self._order = -1, np.zeros(0, dtype=np.int64)
 
     def of(self, step: int) -> tuple[Tensor, Tensor, int]:
-        """Return what is fed and wanted in a step, each (batch, positions), and the first position that is wanted."""
+        """Return the tokens fed and the targets of a step, (batch, positions) each, and the first target's position."""
         each = len(self._fed) // self._size
         epoch, place = divmod(step, each)
         if epoch != self._epoch:

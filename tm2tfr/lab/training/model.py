@@ -61,7 +61,7 @@ class SelfAttention(nn.Module):
     def forward(
         self, x: Tensor, seen: Tensor, first: int = 0, memory: Memory | None = None, kept: list[Tensor] | None = None
     ) -> Tensor:
-        """Return what the heads add to the stream, from position `first` on.
+        """Return the output of the heads, from position `first` on.
 
         Args:
             x: (B, L, width).
@@ -206,7 +206,7 @@ FOR_TOKENS = 3
 
 
 def position_embedding(options: ModelOptions, positions: int) -> nn.Parameter:
-    """Return what is added at each position: (positions, width); but for ``learned``, it is fixed."""
+    """Return the position embeddings: (positions, width), fixed unless ``learned``."""
     if options.positions == "learned":
         return nn.Parameter(torch.randn(positions, options.width))
     if options.positions == "hand-coded":

@@ -19,7 +19,7 @@ from tm2tfr.base.files import write_text
 from tm2tfr.base.text.shown import aligned, json_text
 from tm2tfr.contract.shown import PlainData
 
-# ── What a training run is asked for: the model, and how it is trained.
+# ── The options of a training run: the model, and its training.
 Regime = Literal["weak", "medium", "strong"]
 REGIMES: Mapping[Regime, str] = {"weak": "answer", "medium": "steps shown", "strong": "steps scored"}
 """The paper's names of the forms of supervision, see `tm2tfr.lab.datasets.spec.FORMS`."""
@@ -29,9 +29,9 @@ POSITIONS: tuple[Positions, ...] = get_args(Positions)
 MODELS = ("mingpt", "gpt2", "compiled")
 _SUBLAYERS = re.compile(r"[sf]{1,1000}")
 PRETRAINED, PRETRAINED_SHA256 = "pretrained", "pretrained_sha256"
-"""What a record says of the pretrained body of a model besides its options: the folder as it was named, and its digest."""
+"""A record's entry about the pretrained body of a model besides its options: the folder as named, and its digest."""
 SPEC_FILE = "spec_file"
-"""What a record says of the data besides what they are: the file of their spec, as it was named."""
+"""A record's entry about the file of the data's spec, as named."""
 DEVICES = ("cpu", "cuda")
 MOST_STEPS = 10**9
 
@@ -126,7 +126,7 @@ class ModelOptions:
 
     @property
     def pretrained(self) -> bool:
-        """Whether the body is that of a pretrained model, in the folder that `kind` names."""
+        """Whether the body is pretrained, in the folder that `kind` names."""
         return self.kind not in MODELS
 
 
@@ -231,7 +231,7 @@ class TrainingRun:
     """A run of `tm2tfr.train`, finished or interrupted.
 
     Args:
-        model: the options of the model, or what its maker says of it.
+        model: the options of the model, or its maker's description.
         data: what it was trained on, with its digest; see `tm2tfr.lab.training.examples.Examples`.
         options: see `tm2tfr.lab.training.record.TrainingOptions`.
         versions: of the software.

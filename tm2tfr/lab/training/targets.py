@@ -37,7 +37,7 @@ MOST_RUN = 100_000
 
 AttentionWeights = NDArray[np.float64]
 SoughtSequences = Mapping[tuple[str, ...], int]
-"""What is fed in each sequence -> its first row that predicts."""
+"""The tokens fed in each sequence -> its first row that predicts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +72,12 @@ class CircuitTargets:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """What is predicted at each position."""
+        """The token predicted at each position."""
         return tuple(self.circuit.numbers)[1:]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What is fed at each position."""
+        """The token fed at each position."""
         return tuple(self.circuit.numbers)[:-1]
 
 
@@ -169,7 +169,7 @@ class LearnedRun:
 
     Args:
         word: the input, as people write it.
-        tokens: what is fed.
+        tokens: the tokens fed.
         first: the first row that predicts.
         before: the number of positions of the compiled weights before these.
     """

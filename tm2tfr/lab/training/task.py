@@ -180,7 +180,7 @@ def _chosen_splits(name: str, splits: Mapping[str, Sequence[DatasetRow]]) -> tup
 
 
 def _examples(rows: Iterable[DatasetRow], form: str, *, labels: bool) -> Iterator[TokenExample]:
-    """Yield the rows of a form; what counts as the answer is what is scored where steps are only shown."""
+    """Yield the rows of a form; the answer is the part that is scored if steps are only shown."""
     rows = list(rows)
     column = next((each for each in _FORM if rows and each in rows[0]), _FORM[0])
     shown = {} if labels else {_key(row): row["loss_mask"] for row in rows if row[column] == _SHOWN}

@@ -1,4 +1,4 @@
-"""What is fed in many runs: inputs, and whatever stands before and after them, as numbers."""
+"""The tokens fed in a batch: inputs, and the tokens before and after them, as numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 class Prompts(NamedTuple):
-    """What is fed in each run.
+    """The tokens fed in each run.
 
     Args:
         tokens, start: the prompts with BOS; that of run r is ``tokens[start[r] : start[r + 1]]``.
@@ -147,7 +147,7 @@ def refuse_first(words: Sequence[str], start: Ints, wrong: NDArray[np.bool_], re
 
 
 def fed_tokens(given: NDArray[np.int32], start: Ints, offsets: Ints, answers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return what is fed at each row, (rows,): the prompts, then the answers.
+    """Return the token fed at each row, (rows,): the prompts, then the answers.
 
     Args:
         given, start: the prompts: that of run r is ``given[start[r] : start[r + 1]]``.

@@ -78,7 +78,7 @@ class LabellerRuns:
     Args:
         program: what labels words; None: one token is fed for each character.
         checked: compare with the reference.
-        rows: return what the outputs answer, and the reference's outcomes.
+        rows: return the answers of the outputs, and the reference's outcomes.
 
     Raises:
         EngineError: if the dense engine does not run the weights.
@@ -108,7 +108,7 @@ class LabellerRuns:
         return found
 
     def on(self, groups: Iterable[tuple[Ints, NDArray[np.generic]]]) -> Iterator[OneLength]:
-        """Yield what comes of each group, in order: numbers of words of one length, and their tokens, (words, n)."""
+        """Yield the result of each group, in order: numbers of words of one length, and their tokens, (words, n)."""
         with ExitStack() as stack:
             if self._workers == 1:
                 yield from (self._of(*group) for group in groups)
@@ -165,7 +165,7 @@ class LabellerRuns:
         values: Sequence[NDArray[np.generic]],
         same: NDArray[np.bool_],
     ) -> None:
-        """Fill in what the outputs answer on some words, and whether that is right: answers (words, n) each."""
+        """Fill in the answers of outputs on some words, and whether they are right: answers (words, n) each."""
         for whole, part in zip(values, answers, strict=False):  # there are none where they are not asked for
             whole[words] = part
         if self._checked:
@@ -335,7 +335,7 @@ def checked_words(
 
     Raises:
         EngineError: if the dense engine cannot run these weights.
-        CompileError: if these are weights for other tokens, or do not answer what the program chooses.
+        CompileError: if these are weights for other tokens, or without the output that the program chooses.
     """
     construction, runs = (
         of_program(program),

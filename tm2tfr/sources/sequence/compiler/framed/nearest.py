@@ -1,8 +1,8 @@
 """The value at the nearest position that a selector selects: B-RASP's and S-RASP's attention, ⊖, ⊕, since and until.
 
-The score of a key is the number of conjuncts of the selector that it satisfies; equal scores are told apart by the
-distance of the key, by a term of less than 1/2 in total: ``±j/(2(i+1))`` among earlier positions, ``±j/(2N)`` among others. So one position
-has the best score. What it brings is rounded (Lemma 9), and the bits of its key tell whether it is selected at all.
+The score of a key is the number of conjuncts of the selector that it satisfies; equal scores differ by a term for the
+distance of the key, of less than 1/2 in total: ``±j/(2(i+1))`` among earlier positions, ``±j/(2N)`` among others. So one
+position has the best score. Its value is rounded (Lemma 9), and the bits of its key tell whether it is selected at all.
 
 Strict sight needs no mask of its own: the head before brings each position what stands before (or behind) it, and then
 position j stands for j - 1 (or j + 1).
