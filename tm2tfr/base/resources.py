@@ -76,7 +76,7 @@ def is_file(name: str | Path) -> bool:
 
 
 def is_shipped(kind: ResourceKind, name: str) -> bool:
-    """Return whether `name`, given by a user, is that of a shipped file; a file of the same name wins."""
+    """Return whether `name` is that of a shipped file; a file of the same name wins."""
     return name in files_of(kind) and not is_file(name)
 
 

@@ -115,7 +115,7 @@ def _near(kind: str, name: str) -> Iterable[str]:
 
 # ── shipped circuits, which take parameters ─────────────────────────────────────────────────────────────────
 def is_circuit(name: str) -> bool:
-    """Return whether `name`, given by a user, is that of a shipped circuit.
+    """Return whether `name` is that of a shipped circuit.
 
     A file and a shipped machine of the same name come first; with parameters, a circuit is meant, see `built`.
     """

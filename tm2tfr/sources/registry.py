@@ -72,7 +72,7 @@ def whose(option: str) -> str:
 
 
 class LoadedProgram(NamedTuple):
-    """A program that was read from a text, what its author may not have meant, and the examples of a circuit's text."""
+    """A program read from a text, with warnings, and the examples of a circuit's text."""
 
     program: Any
     remarks: tuple[Diagnostic, ...] = ()
@@ -80,7 +80,7 @@ class LoadedProgram(NamedTuple):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What its author may not have meant, as text."""
+        """The warnings, as text."""
         return tuple(map(str, self.remarks))
 
     @property

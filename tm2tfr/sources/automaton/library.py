@@ -24,7 +24,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def is_automaton(given: str | Path, format: str | None = None) -> bool:
-    """Return whether what a user gave is an automaton: a regular expression, a shipped name, or a file of one."""
+    """Return whether an argument is an automaton: a regular expression, a shipped name, or a file of one."""
     path = Path(str(given))
     if format is not None:
         return format == "regex" or (format in registry.FORMATS and _recognised(path) == format)

@@ -19,7 +19,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 def page(automaton: Automaton) -> Page:
-    """Return what the explorer's page says of an automaton."""
+    """Return the data of the explorer's page about an automaton."""
     return Page(
         about=automaton.title,
         views=partial(_views, automaton),

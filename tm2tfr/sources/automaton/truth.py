@@ -33,7 +33,7 @@ VERDICTS = ("reject", "accept")
 
 @dataclass(frozen=True)
 class AutomatonResult:
-    """What an automaton says of a word.
+    """The run of an automaton on a word.
 
     Args:
         states: the state after each token.
@@ -146,7 +146,7 @@ class AutomatonTruth(LabellerTruth):
 
 # ── Many words at once, and the examples of its author.
 class AutomatonLabels:
-    """What an automaton says of many words, see `tm2tfr.contract.blocks.ManyLabels`.
+    """An automaton's values for a batch of words, see `tm2tfr.contract.blocks.ManyLabels`.
 
     Raises:
         CompileError: if these are weights for other tokens, or without the outputs of an automaton.

@@ -1,1 +1,1 @@
-"""What a Boolean circuit is, how it is read, drawn and evaluated. Knows nothing of transformers."""
+"""Boolean circuits: values, formats, drawings and evaluation. It knows nothing of transformers."""

@@ -19,7 +19,7 @@ Bits = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a circuit computes from one input.
+    """The values of a circuit on one input.
 
     Args:
         symbols: the bits of the whole sequence as text: those of the inputs, then those of the gates, in order.

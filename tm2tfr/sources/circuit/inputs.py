@@ -22,7 +22,7 @@ _MOST_BUSES_NAMED = 8
 
 
 def read_input(circuit: Circuit, text: str) -> str:
-    """Return the bits of the inputs of `circuit`, in order, from what a user wrote.
+    """Return the bits of the inputs of `circuit`, in order, from an argument.
 
     A text of as many 0s and 1s as there are inputs is the bits. Otherwise there is a number for each bus, in order,
     decimal, ``0x3A`` or ``0b110``, with ``+``, ``*`` or a comma between them. A circuit with an encoding takes any text,

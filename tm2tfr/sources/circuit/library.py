@@ -18,7 +18,7 @@ _MOST_DIGITS = 12
 
 
 class Parameter(NamedTuple):
-    """What a generator is told: a whole number within bounds, or one of some words.
+    """A parameter of a generator: a whole number within bounds, or one of some words.
 
     Args:
         name: the option of the command line, without its dashes.
@@ -36,7 +36,7 @@ class Parameter(NamedTuple):
     choices: tuple[str, ...] = ()
 
     def value(self, circuit: str, given: object) -> int | str:
-        """Return what a user gave for the circuit called `circuit`, as a number if this is one.
+        """Return the argument for the circuit `circuit`, as a number if the parameter is one.
 
         Raises:
             UsageError: if it is not one of the words, not a number, or out of bounds.

@@ -22,7 +22,7 @@ NO_OPERAND = -1
 
 
 def page(circuit: Circuit) -> Page:
-    """Return what the explorer's page says of a circuit."""
+    """Return the data of the explorer's page about a circuit."""
     nets = len(circuit.inputs) + len(circuit.gates)
     return Page(
         about=circuit.description,
@@ -134,12 +134,12 @@ class ExportedCircuit(ExportReference):
 
     @property
     def about(self) -> str:
-        """What a model of the circuit is given and generates."""
+        """The input and output of a model of the circuit."""
         return paragraph(self.program)
 
 
 def paragraph(circuit: Circuit) -> str:
-    """Return what a model of `circuit` is given and generates, as Markdown."""
+    """Return the input and output of a model of `circuit`, as Markdown."""
     bits = f"{counted(len(circuit.inputs), 'input bit')} (`tm2tfr.json` names them, in order)"
     outputs = [f"{code(name)}: {circuit.numbers[net]}" for name, net in circuit.outputs[:SHOWN]]
     more = len(circuit.outputs) - len(outputs)

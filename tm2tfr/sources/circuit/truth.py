@@ -37,7 +37,7 @@ from tm2tfr.transformer.weights import Decoder
 
 @dataclass(frozen=True)
 class CircuitResult:
-    """What a run computes.
+    """The results of a run.
 
     Args:
         outputs: pairs of the name of an output and its bit, in the circuit's order.
@@ -130,7 +130,7 @@ class CircuitTruth:
         return self._evaluation.outputs
 
     def result(self) -> CircuitResult:
-        """Return what the circuit computes; of a run that is cut off nothing."""
+        """Return the outputs of the circuit; empty if the run is cut off."""
         if self.positions < len(self.symbols) - 1:
             return CircuitResult((), "", cut_off=True)
         return CircuitResult(tuple(self.outputs.items()), shown_outputs(self.circuit, self.outputs))

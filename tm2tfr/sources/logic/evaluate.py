@@ -18,7 +18,7 @@ from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.theta import rule
 
 LogicValue = bool | str | int
-"""What a node is at a position: a bit, a label or a number."""
+"""The value of a node at a position: a bit, a label or a number."""
 
 
 def evaluate(
@@ -171,7 +171,7 @@ HERE: Mapping[type[tl.Node], Callable[[Any, Any, int], LogicValue]] = {
     tl.Place: lambda node, at, i: i,
     tl.Sum: _sum,
 }
-"""What a node of each class is at position i, given what others are at i: ``at(node, i)``."""
+"""The value of a node of each class at position i, from others at i: ``at(node, i)``."""
 _VALUES: Mapping[type[tl.Node], Callable[[Any, _Word, int], LogicValue]] = {
     **HERE,
     tl.Input: lambda node, at, i: at.tokens[i - 1],
@@ -184,4 +184,4 @@ _VALUES: Mapping[type[tl.Node], Callable[[Any, _Word, int], LogicValue]] = {
     tl.CountRight: _count_right,
     tl.Retrieve: _retrieve,
 }
-"""What a node of each class is at position i, given what is known on the word."""
+"""The value of a node of each class at position i, from values on the word."""

@@ -31,7 +31,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def is_logic(given: str | Path) -> bool:
-    """Return whether what a user gave is a formula or a program of logic: by its ending, or the name of a shipped one."""
+    """Return whether an argument is a formula or a program of logic: by its ending, or the name of a shipped one."""
     if Path(given).suffix.lower() in ENDINGS:
         return True
     return isinstance(given, str) and any(resources.is_shipped(kind, given) for kind in KINDS)

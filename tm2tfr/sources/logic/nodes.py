@@ -15,7 +15,7 @@ from tm2tfr.base.errors import Span
 from tm2tfr.sources.logic.theta import rule
 
 NodeKind = Literal["bit", "label", "number"]
-"""What a node is at a position: true or false, one of finitely many texts, or a whole number."""
+"""The value of a node at a position: true or false, one of finitely many texts, or a whole number."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -24,7 +24,7 @@ class Node:
 
     Args:
         number: its place in the order of creation, from 0.
-        name: what its author calls it, empty if nothing.
+        name: its author's name for it; empty: none.
         span: the text that made it, None if none did.
     """
 

@@ -17,7 +17,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 def page(program: LogicProgram) -> Page:
-    """Return what the explorer's page says of a formula or a program."""
+    """Return the data of the explorer's page about a formula or a program."""
     return Page(
         about=program.title,
         views=partial(_views, program),

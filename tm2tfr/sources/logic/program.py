@@ -142,7 +142,7 @@ def resembling(token: str, alphabet: Sequence[str]) -> str:
 
 
 def read_headers(log: Log) -> LogicHeaders:
-    """Return what the headers of the log's source say; what is wrong with them goes to the log."""
+    """Return the headers of the log's source; errors go to the log."""
     found = LogicHeaders()
     for number, kind, text in header_lines(log.source):
         span = log.source.span(Mark(number, 0), Mark(number, len(log.source.lines[number])))

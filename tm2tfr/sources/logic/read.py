@@ -48,7 +48,7 @@ def read(text: str | bytes, *, file: str, name: str = "", language: Language | N
 
     Args:
         file: its name, for messages.
-        name: the program's name; empty: that of the file without its ending.
+        name: the program's name; empty: that of the file without its extension.
         language: None: by the ending of the file, ``.tl`` or ``.srasp``, or else by whether the text defines ``name(i)``.
 
     Raises:

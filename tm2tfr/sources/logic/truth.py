@@ -31,7 +31,7 @@ ENDS = ("BOS", "EOS")
 
 @dataclass(frozen=True)
 class LogicResult:
-    """What a formula or a program says of a word.
+    """The values of a formula or a program on a word.
 
     Args:
         node: the name of what was compiled.
@@ -92,8 +92,8 @@ def answered(program: LogicProgram, decoder: Decoder) -> list[Node]:
 
 
 def shown_value(value: LogicValue | None, kind: str) -> Any:
-    """Return what a node is at a position as a cell: T or F, a label, a number; F, ⊥ and `ANY` where it is None, outside
-    the word.
+    """Return the value of a node at a position as a cell: T or F, a label, a number; outside the word, where it is None, F, ⊥
+    or `ANY`.
     """
     if kind == "number":
         return ANY if value is None else value
@@ -177,10 +177,10 @@ class LogicTruth(LabellerTruth):
 
 # ── The evaluator's answers for a batch of words, and for the examples of a formula's author.
 class LogicLabels:
-    """What the evaluator says of many words, see `tm2tfr.contract.blocks.ManyLabels`: nothing is undefined.
+    """The evaluator's values for a batch of words, see `tm2tfr.contract.blocks.ManyLabels`: nothing is undefined.
 
     Raises:
-        CompileError: if these are weights for other tokens, or do not answer what the program chooses.
+        CompileError: if these are weights for other tokens, or without the output that the program chooses.
     """
 
     reference = LogicTruth.reference
@@ -244,7 +244,7 @@ class LogicLabels:
 
 
 def _wanted(node: Node, output: Output, found: ManyRows) -> Grid:
-    """Return what an output has to be on the words: (words, n); its first label is that of positions outside a word."""
+    """Return the right values of an output on words: (words, n); its first label is that of positions outside a word."""
     rows = found.rows[node]
     if output.labels is None:
         return rows.astype(np.float64)
@@ -274,6 +274,6 @@ def examined(program: LogicProgram, decoder: Decoder) -> Iterator[Examined]:
 
 
 def _found(program: LogicProgram, example: WordExample) -> tuple[str, ...]:
-    """Return what the evaluator says of an example: of each position, or of the last ones that it speaks of."""
+    """Return the evaluator's values for an example: at each position, or only at the last ones."""
     values = evaluate([program.root], example.word)[program.root]
     return tuple(str(shown_value(value, program.root.kind)) for value in values[-len(example.values) :])

@@ -27,7 +27,7 @@ _Steps = list[Any]
 """The value of each node, by its index in the order of evaluation."""
 
 
-class Undefined(UndefinedError):  # noqa: N818  (it is what the program is)
+class Undefined(UndefinedError):  # noqa: N818  (named after the state of the program)
     """The program is undefined on an input.
 
     Args:

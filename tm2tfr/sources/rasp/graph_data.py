@@ -121,7 +121,7 @@ def _own(  # noqa: PLR0911
 
 
 def _converted(node: rasp.Tokens, token: Atom) -> Any:
-    """Return what a token is converted to, or why it cannot be."""
+    """Return the conversion of a token, or the reason why it fails."""
     try:
         return atom(CONVERSIONS[node.conversion](token))
     except ValueRefused as why:

@@ -30,7 +30,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def is_program(given: str | Path) -> bool:
-    """Return whether what a user gave is a RASP program: by its ending, or the name of a shipped one."""
+    """Return whether an argument is a RASP program: by its ending, or the name of a shipped one."""
     return Path(given).suffix.lower() == ENDING or (
         isinstance(given, str) and resources.is_shipped(resources.PROGRAMS, given)
     )

@@ -49,7 +49,7 @@ def draw_requests(program: Program, file: str) -> str | None:
 
 
 def page(program: Program) -> Page:
-    """Return what the explorer's page says of a program."""
+    """Return the data of the explorer's page about a program."""
     return Page(
         about=program.title,
         views=lambda show, columns, drawn, decoder: {"sequence": sequence_data(program, decoder)},

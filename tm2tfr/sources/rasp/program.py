@@ -19,7 +19,7 @@ Word = tuple[Atom, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """An input with what an s-op has to be on it; `error`: whether the program is undefined there."""
+    """An input with the expected value of an s-op; `error`: whether the program is undefined there."""
 
     sop: str
     input: Word
@@ -36,7 +36,7 @@ class Program:
     """A program.
 
     Args:
-        name: that of its file without the ending, or what its header says.
+        name: the name of its file without the extension, or what its header says.
         text: the text it was read from.
         sops: every top-level variable that is an s-op, by name, in the order in which they were last assigned, those of the
             language and its library left out, and those that begin with an underscore where there are others.
@@ -115,7 +115,7 @@ _ERROR = "error"
 
 @dataclass(frozen=True)
 class Headers:
-    """What the headers of a program say."""
+    """The headers of a program."""
 
     title: str = ""
     alphabet: tuple[Atom, ...] = ()
@@ -129,7 +129,7 @@ class Headers:
 
 
 def headers(log: Log) -> Headers:
-    """Return what the headers of the log's source say; what is wrong with them goes to the log."""
+    """Return the headers of the log's source; errors go to the log."""
     found = Headers()
     for number, kind, text in header_lines(log.source, _KNOWN):
         span = log.source.span(Mark(number, 0), Mark(number, len(log.source.lines[number])))

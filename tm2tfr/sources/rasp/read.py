@@ -61,7 +61,7 @@ def read(
         library: whether it can use the library; without it, there are only the words of the language.
         folder: that of the text; None: of no file. ``load "x";`` looks for x.rasp beside the file that says it, then here,
             then, as the authors' interpreter does, in the current folder.
-        name: the program's name; None: that of the file without its ending.
+        name: the program's name; None: that of the file without its extension.
 
     Raises:
         SpecError: with every complaint, if one of them is an error.

@@ -26,7 +26,7 @@ Operator = Literal[
     "if",  # (then, condition, else): both branches are evaluated
     "in", "table",  # of one argument, with `Elementwise.entries`
 ]  # fmt: skip
-"""What an elementwise s-op computes at each position."""
+"""The operation of an elementwise s-op at each position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class Repeat(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Looped(SOp):
-    """What an s-op is in the last pass of a loop."""
+    """The value of an s-op in the last pass of a loop."""
 
     loop: Repeat
     value: SOp

@@ -28,7 +28,7 @@ from tm2tfr.transformer.weights import Decoder
 
 @dataclass(frozen=True)
 class RaspResult:
-    """What a program answers.
+    """The answers of a program.
 
     Args:
         sop: the s-op that was compiled.
@@ -162,10 +162,10 @@ def plain_value(value: bool | int | Fraction) -> int | Fraction:
 
 # ── The interpreter's answers for a batch of inputs, and for the examples of a program's author.
 class RaspLabels:
-    """What the interpreter says of many inputs, see `tm2tfr.contract.blocks.ManyLabels`.
+    """The interpreter's values for a batch of inputs, see `tm2tfr.contract.blocks.ManyLabels`.
 
     Raises:
-        CompileError: if these are weights for other tokens, or do not answer what the program chooses.
+        CompileError: if these are weights for other tokens, or without the output that the program chooses.
     """
 
     reference = RaspTruth.reference

@@ -1,4 +1,4 @@
-"""What the operators of RASP do with values: text, truth values, whole numbers, and rationals in the place of floats.
+"""The operators of RASP on values: text, truth values, whole numbers, and rationals in the place of floats.
 
 As in Python, on which the authors' interpreter stands: a truth value counts as 0 or 1 in arithmetic, ``==`` between values
 of different kinds is false and ``<`` between text and number is refused, ``/`` always gives a float, `round` takes halves

@@ -19,7 +19,7 @@ from typing import Literal, TypedDict
 from tm2tfr.base.errors import CompileError, Diagnostic, Span
 
 Item = str | bool | int | Fraction | tuple["Item", ...]
-"""What a node can be at a position. A whole number is an int, never a Fraction; tuples are of several nodes at once."""
+"""A possible value of a node at a position. A whole number is an int, never a Fraction; tuples belong to several nodes."""
 
 
 class NodeFields(TypedDict):

@@ -1,4 +1,4 @@
-"""What an attention can be where each position offers some values, or can be left out: sums by count, as sets of bits."""
+"""The possible values of an attention if each position offers values or can be left out: sums by count, as sets of bits."""
 
 from __future__ import annotations
 

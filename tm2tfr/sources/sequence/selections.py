@@ -1,4 +1,4 @@
-"""What an attention can be, position by position: which key positions a query can select, and what comes of that."""
+"""The possible values of an attention, position by position: the key positions that a query can select, and the results."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ class AttentionValues:
         return self._number(offer)
 
     def _own_offers(self, n: int, i: int) -> dict[Tuple, int]:
-        """Return, for each query that there can be at position i, what the position offers to itself."""
+        """Return the offers of position i to itself, for each possible query."""
         sets = self._domains.sets_at(self._own_roots, n, i)
         if sets not in self._own:
             width, grouped = len(self._keyed), dict[Tuple, list[tuple[bool, Item]]]()

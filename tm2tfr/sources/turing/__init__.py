@@ -1,1 +1,1 @@
-"""What a Turing machine is, how it is read, drawn and run. Knows nothing of transformers."""
+"""Turing machines: values, formats, drawings and runs. It knows nothing of transformers."""

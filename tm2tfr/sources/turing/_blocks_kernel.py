@@ -45,7 +45,7 @@ def entry(function: _F) -> _F:
 
 @compiled
 def _rule(machine: RuleTable, state: Int, symbol: Int) -> Int:
-    """Return the place of the rule of a state and a symbol, that of the last entry if there is none."""
+    """Return the index of the rule of a state and a symbol; that of the last entry if there is none."""
     wanted = np.int64(state * machine.symbols + symbol)
     last = np.int64(len(machine.keys) - 1)
     if last < 0:  # δ is a table

@@ -40,7 +40,7 @@ MORE_ROWS, MORE_TAPE = 1, 2
 RUN, AT, ORIGIN, STATE, HEAD, LOWEST, HIGHEST, STEP = range(8)
 """Places in what is known of a run between two calls, see `_blocks_kernel`."""
 OUTCOMES: tuple[Outcome, ...] = ("accept", "reject", "halt", "limit")
-"""How a run of the reference ends; the last one is that of a run without an end."""
+"""The outcomes of reference runs; the last is for a run without an end."""
 NOTHING = ""
 """The token where there is a rule."""
 SCRATCH = 2**15

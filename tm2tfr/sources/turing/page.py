@@ -22,7 +22,7 @@ from tm2tfr.sources.turing.truth import TuringTruth
 
 
 def page(machine: Machine) -> Page:
-    """Return what the explorer's page says of a machine."""
+    """Return the data of the explorer's page about a machine."""
     own = () if machine.input is None else (machine.input,)
     return Page(
         about=machine.description,

@@ -149,7 +149,7 @@ class AutomatonDraft(Reading):
 
 
 def stem(file: str) -> str:
-    """Return the name of an automaton that does not give its own: that of its file."""
+    """Return the default name of an automaton: that of its file."""
     return "automaton" if file.startswith("<") else PurePath(file).stem or "automaton"
 
 

@@ -22,7 +22,7 @@ from tm2tfr.sources.circuit.order import cycles, topological
 # ── the value that every reader of a circuit's format returns ─────────────────────────────────────────
 @dataclass(frozen=True, kw_only=True)
 class CircuitExample:
-    """What a document promises about its circuit: with these input bits, these outputs.
+    """The expectation of a document about its circuit: with these input bits, these outputs.
 
     Args:
         input: the input bits as text, in the order of the circuit's inputs.
@@ -35,7 +35,7 @@ class CircuitExample:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedCircuit:
-    """A circuit, warnings about what its author may not have meant, and the examples of its document."""
+    """A circuit, with warnings, and the examples of its document."""
 
     circuit: Circuit
     warnings: tuple[Diagnostic, ...] = ()
@@ -43,7 +43,7 @@ class LoadedCircuit:
 
 
 def stem(file: str) -> str:
-    """Return the name of a circuit that does not give its own: that of its file."""
+    """Return the default name of a circuit: that of its file."""
     return "circuit" if file.startswith("<") else PurePath(file).stem or "circuit"
 
 

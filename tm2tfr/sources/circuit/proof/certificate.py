@@ -107,7 +107,7 @@ class CircuitReport(Report[CircuitCertificate]):
         return [claim, "", *aligned(table, {3, 4, 5}), *refused]
 
     def shared(self) -> dict[str, object]:
-        """Return what the certificates share, as plain data in the order of the JSON, with ``granted``."""
+        """Return the common fields of the certificates as plain data, in the order of the JSON, with ``granted``."""
         about = {name: getattr(self.certificates[0], name) for name in ("circuit", "weights", "gates", "positions")}
         return {**about, "inputs": self.inputs, "granted": self.granted}
 

@@ -74,7 +74,7 @@ def expected(circuit: Circuit, found: Sequence[Looks]) -> Wanted:
 
 @dataclass(frozen=True)
 class Brought:
-    """What the heads add to the stream, case by case.
+    """The output of the heads, case by case.
 
     Args:
         rows: (directions,) the directions that they write to.

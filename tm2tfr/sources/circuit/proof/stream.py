@@ -295,7 +295,7 @@ def _depends(stream: Embedded, matrix: Matrix) -> bool:
 
 
 def _read(stream: Embedded, normed: Normed | None, matrix: Matrix, rounding: Rounding) -> Interval:
-    """Return what a matrix reads: (rows, positions, 2)."""
+    """Return the input of a matrix: (rows, positions, 2)."""
     if normed is None:
         off = rounding.error(stream.terms, stream.forms(matrix, sizes=True))
         return Interval.exactly(stream.forms(matrix)).widened(off)

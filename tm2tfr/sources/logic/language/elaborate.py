@@ -97,7 +97,7 @@ class LogicElaborator(Attentions):
 
     # ── expressions ─────────────────────────────────────────────────────────────────────────────────────
     def value(self, phrase: Phrase, context: Context) -> tl.Node | Amount:
-        """Return what an expression is: the node of a bit or label, or a number."""
+        """Return the value of an expression: the node of a bit or label, or a number."""
         if context.carry is not None and self.about(phrase, context) == frozenset("j"):
             return context.carry(phrase, context)
         return _KINDS[phrase.operator](self, phrase, context)

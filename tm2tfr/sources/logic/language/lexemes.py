@@ -57,7 +57,7 @@ class Phrase(TextPart):
 
 
 def unquoted(text: str) -> str:
-    r"""Return what a text in quotes says, where ``\n``, ``\r`` and ``\t`` are what they are elsewhere."""
+    r"""Return the content of a text in quotes, with the usual escapes ``\n``, ``\r`` and ``\t``."""
     return _ESCAPED.sub(lambda escape: _BREAKS.get(escape[1], escape[1]), text[1:-1])
 
 
@@ -174,7 +174,7 @@ ELSEWHERE = {
     "previous": "prev", "Y": "prev", "yesterday": "prev", "X": "next", "O": "once", "H": "historically", "F": "eventually",
     "G": "always", "sum": "psum_j", "AND": "&", "OR": "|", "NOT": "!", "xor": "!=", "iff": "<->", "implies": "->",
 }  # fmt: skip
-"""What other languages call an operator -> what it is here."""
+"""The names of an operator in other languages -> its name here."""
 FUNCTIONS = ("count", "count_right", "odd", "even", "prime", "square", "power_of_2", "mod", "min", "max", "abs")
 """What is written with brackets."""
 OPERAND_ENDS = frozenset({

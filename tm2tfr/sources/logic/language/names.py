@@ -143,7 +143,7 @@ class Worker(ABC):
 
     @abstractmethod
     def value(self, phrase: Phrase, context: Context) -> Node | Amount:
-        """Return what an expression is: the node of a bit or label, or a number."""
+        """Return the value of an expression: the node of a bit or label, or a number."""
 
     def bit(self, phrase: Phrase, context: Context) -> Node:
         """Return an expression as the node of a bit."""

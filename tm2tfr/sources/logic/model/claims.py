@@ -185,7 +185,7 @@ class HeadClaim:
 
 @lru_cache(maxsize=65_536)
 def subspace_claim(text: str) -> SubspaceClaim | None:
-    """Return what a claim of a subspace says; None if it is invalid."""
+    """Return the meaning of a subspace's claim; None if it is invalid."""
     if text in GIVEN or text in FEATURES or _MODULO.fullmatch(text) or is_rule(text):
         return GivenClaim(text)
     if text == "is" or text.startswith("is "):
@@ -223,7 +223,7 @@ def is_rule(text: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def head_claim(text: str) -> HeadClaim | None:
-    """Return what a claim of a head says; None if it is invalid."""
+    """Return the meaning of a head's claim; None if it is invalid."""
     kind, _, rest = text.partition(" ")
     if text in _PLAIN:
         return _PLAIN[text]

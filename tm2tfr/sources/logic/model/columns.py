@@ -95,7 +95,7 @@ class FramedColumns:
 
     # ── what subspaces hold ─────────────────────────────────────────────────────────────────────────────────
     def value(self, claim: SubspaceClaim, label: str | None = None) -> FramedColumn:
-        """Return what a claim says: a number; of labels their places in `names`, or how much of `label` it is."""
+        """Return the value of a claim: a number; of labels their places in `names`, or how much of `label` it is."""
         key = claim, label
         if key not in self._values:
             self._values[key] = np.broadcast_to(self._value(claim, label), (self.size, self.positions))

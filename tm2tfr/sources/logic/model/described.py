@@ -135,7 +135,7 @@ class _Described:
 
     # ── subspaces
     def _subspace(self, what: str, space: Subspace, own: Mapping[str, Node]) -> tuple[str, str]:
-        """Return what a subspace is claimed to hold, and its equation."""
+        """Return the claimed content of a subspace, and its equation."""
         before, rounded, raw = space.holds.partition("rounded ")
         claim = subspace_claim(raw if rounded and before in ("", "within ") else space.holds)
         if claim is None or not means(claim, self._nodes):
@@ -147,7 +147,7 @@ class _Described:
         return self._meaning(claim), self._value(claim)
 
     def _meaning(self, claim: SubspaceClaim) -> str:  # noqa: PLR0911, PLR0912
-        """Return what a subspace with this claim holds, in words."""
+        """Return the content of a subspace with this claim, in words."""
         match claim:
             case GivenClaim():
                 return _GIVEN.get(claim.what, ("a feature of the position", ""))[0]
@@ -178,12 +178,12 @@ class _Described:
                 return "what the head brings"
 
     def _part(self, claim: SubspaceClaim) -> str:
-        """Return what a subspace with this claim holds, as a part of an expression."""
+        """Return the content of a subspace with this claim, as a part of an expression."""
         text = self._value(claim)
         return f"({text})" if isinstance(claim, BitClaim) and re.search(r" [&|=] ", text) else text
 
     def _value(self, claim: SubspaceClaim) -> str:  # noqa: PLR0911, PLR0912
-        """Return what a subspace with this claim holds, as an expression."""
+        """Return the content of a subspace with this claim, as an expression."""
         match claim:
             case GivenClaim("token"):
                 return "token"

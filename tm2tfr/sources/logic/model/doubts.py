@@ -43,7 +43,7 @@ class SeenColumns(FramedColumns):
         self._places: dict[claims.HeadClaim, list[tuple[int, str]]] = {}
 
     def known(self, claim: SubspaceClaim) -> list[KnownOrNot]:
-        """Return what a claim says of each position, from its nodes as they are seen."""
+        """Return the value of a claim of each position, from its nodes as they are seen."""
         if claim in self._columns:
             return self._columns[claim]
         self._doubts = []

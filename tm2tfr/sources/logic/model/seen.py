@@ -69,13 +69,13 @@ class SeenNodes:
         self.why, self._names = "", names
 
     def take(self, what: str, p: int) -> CausalValue:
-        """Return what a variable holds at position `p`."""
+        """Return the value of a variable at position `p`."""
         value, why = self._held(what, p)
         self.why = self.why or why
         return value
 
     def called(self, node: tl.Node) -> str:
-        """Return what a node is called."""
+        """Return the name of a node."""
         return self._names.get(node.number, "a part of it")
 
     def doubt(self, why: str) -> None:

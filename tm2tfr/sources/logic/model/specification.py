@@ -34,8 +34,8 @@ class LogicSpecification(ClaimedSpecification):
         word: its tokens, without BOS and EOS.
         nodes: the values of every node at each position of the word, as the printed definitions have them.
         eos: whether there is an EOS.
-        layout: the residual stream of the weights, for what its subspaces are claimed to hold.
-        claims: what the heads are claimed to attend to; None of one with no claim.
+        layout: the residual stream of the weights, for the claims of its subspaces.
+        claims: the claims of the heads; None for a head without a claim.
     """
 
     word: tuple[str, ...]

@@ -164,7 +164,7 @@ class LogicReport(Report[LogicCertificate]):
         return lines
 
     def shared(self) -> dict[str, object]:
-        """Return what the certificates share, as plain data in the order of the JSON, with ``granted``."""
+        """Return the common fields of the certificates as plain data, in the order of the JSON, with ``granted``."""
         best = next((each for each in self.certificates if each.granted), self.certificates[0])
         about = {name: getattr(best, name) for name in _SHARED}
         return {**about, "positions": self.questions.positions, "granted": self.granted}

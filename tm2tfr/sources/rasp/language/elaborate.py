@@ -368,7 +368,7 @@ class Elaborator:
         return tuple(value)
 
     def call(self, function: names.RaspFunction, values: Sequence[names.Meta], call: s.TextPart) -> names.Meta:
-        """Return what a function makes of some values; `call` is the part of the text that calls it."""
+        """Return the result of a function on values; `call` is the part of the text that calls it."""
         definition = function.definition
         if any(isinstance(result, s.Broken) for result in definition.results):
             raise names.StatementRefused(call)

@@ -46,7 +46,7 @@ def prefixed(operator: str, value: Meta, make: Maker) -> Meta:
 
 
 def between(operator: str, left: Meta, right: Meta, make: Maker) -> Meta:
-    """Return what a binary operator makes of two values."""
+    """Return the result of a binary operator on two values."""
     if isinstance(left, Selector) or isinstance(right, Selector):
         return _selectors(operator, left, right, make)
     if isinstance(left, SOp) or isinstance(right, SOp):

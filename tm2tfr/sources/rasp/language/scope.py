@@ -140,7 +140,7 @@ def is_atom(value: Meta) -> bool:
 
 
 def sort_of(value: Meta) -> str:
-    """Return what a value of the meta level is, with its article."""
+    """Return the kind of a value of the meta level, with its article."""
     if isinstance(value, str):
         return "a text"
     if isinstance(value, bool):

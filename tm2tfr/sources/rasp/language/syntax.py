@@ -300,7 +300,7 @@ class Maker:
 def call_it(node: rasp.Node, name: str, calls: rasp.Calls = (), *, known: bool = True) -> None:
     """Name a node after the variable that it has been assigned to, while its program is being made.
 
-    What a call is given keeps the name that it has outside of it.
+    Arguments keep the names that they have outside of the call.
 
     Args:
         calls: those around the variable.

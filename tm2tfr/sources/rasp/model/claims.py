@@ -122,7 +122,7 @@ class Gaze:
 
 @lru_cache(maxsize=65_536)
 def rasp_claim(text: str) -> RaspClaim | None:  # noqa: PLR0911
-    """Return what a claim of a subspace says; None if it is invalid."""
+    """Return the meaning of a subspace's claim; None if it is invalid."""
     if text in GIVEN:
         return GivenOf(text)
     kind, _, rest = text.partition(" ")

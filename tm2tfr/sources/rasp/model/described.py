@@ -109,7 +109,7 @@ class _Described:
 
     # ── claims
     def _subspace(self, claim: RaspClaim | None) -> tuple[str, str]:  # noqa: PLR0911
-        """Return what a subspace is claimed to hold, and its equation."""
+        """Return the claimed content of a subspace, and its equation."""
         sops = self._weights.sops
         match claim:
             case GivenOf():

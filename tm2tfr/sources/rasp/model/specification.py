@@ -42,7 +42,7 @@ class RaspSpecification(ClaimedSpecification):
 
     Args:
         stages: what the interpreter says.
-        layout: the residual stream of the weights, for what its subspaces are claimed to hold.
+        layout: the residual stream of the weights, for the claims of its subspaces.
         claims: what the weights claim.
         loops: the first and the last layer of each loop of the weights, from 1.
     """

@@ -68,7 +68,7 @@ class StateCode:
 
 
 def _over(direction: str) -> str:
-    """Return what a unit is called that takes a direction back to 0 before the next pass."""
+    """Return the name of a unit that takes a direction back to 0 before the next pass."""
     space, bracket, label = direction.rpartition("[")
     return ended(space, f"{bracket}{label}, over") if bracket else ended(direction, ", over")
 

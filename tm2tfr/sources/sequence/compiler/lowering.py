@@ -190,7 +190,7 @@ class Lowering:
 
     # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
     def _attended(self, node: seq.Attend) -> Code:
-        """Return the code of what an attention picks (Lemma 4)."""
+        """Return the code of the value that an attention picks (Lemma 4)."""
         facts, offered = self._domains.facts[node], self.values(node.values)
         if facts.several and all(map(is_number, offered)) and len(offered) > 1:
             return self._mean_coded(node)

@@ -17,7 +17,7 @@ from tm2tfr.transformer.weights import Layer
 # The chapter's alphabet (Section 8.2) with moves {-1, 0, +1} (repair 1), without the triples that never occur, and with
 # HALT for machines that halt without a verdict.
 Boundary = Literal["repaired", "chapter", "none"]
-"""What a move left at cell 0 emits: m = 0 (repair 4), m = -1 (Exercise 8.3), or "there is no boundary"."""
+"""The move emitted for a step left of cell 0: m = 0 (repair 4), m = -1 (Exercise 8.3), or "there is no boundary"."""
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ class MachineReport(Report[MachineCertificate]):
         return [*wrap(claim, width=100), "", *_table(self.certificates)]
 
     def shared(self) -> dict[str, object]:
-        """Return what the certificates share, as plain data in the order of the JSON, with ``granted``."""
+        """Return the common fields of the certificates as plain data, in the order of the JSON, with ``granted``."""
         first = self.certificates[0]
         shared: dict[str, object] = {"machine": first.machine, "weights": first.weights, "granted": self.granted}
         if (runs := self.runs) is not None:

@@ -19,7 +19,7 @@ _MOST_STATES = 1_000
 
 
 def page(universal: Universal) -> Page:
-    """Return what the explorer's page says of the machine in the prompt."""
+    """Return the data of the explorer's page about the machine in the prompt."""
     found, standing = page_of_machine(universal.right), universal.standing
     about = f"Run by the decoder of {_class(universal)}, which reads its rules in the prompt. "
     return replace(

@@ -80,7 +80,7 @@ class Matched(Protocol):
 
 
 class Stood(Protocol):
-    """What keys have: their own, or that of the position that they stand for."""
+    """The values of keys: their own, or that of the position that they represent."""
 
     def number(self, number: Timed, what: str, margin: float) -> Timed:
         """Return a number; `what` says it, as claims do, and `margin` times N² is what it needs under softmax."""

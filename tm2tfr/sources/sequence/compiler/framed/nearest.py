@@ -74,7 +74,7 @@ class Attending:
     refused: Callable[[Nearest, str, str], Exception]
 
     def nearest(self, asked: Sought) -> Finite:
-        """Return what an attention brings."""
+        """Return the value that an attention fetches."""
         node = asked.node
         if asked.boolean and not asked.values.truth.form and not asked.default.truth.form:
             return Finite({False: self.bits.inside})
@@ -374,7 +374,7 @@ def _over(node: Nearest) -> Over:
 
 @dataclass(frozen=True)
 class _Stood:
-    """What keys have: their own, or that of the position that they stand for, all by one head after `since`."""
+    """The values of keys: their own, or that of the position that they represent, all by one head after `since`."""
 
     plan: Attending
     shift: str | None
