@@ -92,8 +92,9 @@ def answered(program: LogicProgram, decoder: Decoder) -> list[Node]:
 
 
 def shown_value(value: LogicValue | None, kind: str) -> Any:
-    """Return the value of a node at a position as a cell: T or F, a label, a number; outside the word, where it is None, F, ⊥
-    or `ANY`.
+    """Return the value of a node at a position as a cell: T or F, a label, or a number.
+
+    Outside the word, where the value is None, the cell is F, ⊥ or `ANY`.
     """
     if kind == "number":
         return ANY if value is None else value
