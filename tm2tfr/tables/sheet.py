@@ -47,14 +47,14 @@ class Line(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Rows left out; `about` says of what they are."""
+    """Rows left out; `about`: their content."""
 
     rows: int
     about: str = ""
 
     @property
     def what(self) -> str:
-        """What is left out, in words: ``rows``, ``row``, ``tokens of the machine's description``."""
+        """The noun for what is left out: ``rows``, ``row``, ``tokens of the machine's description``."""
         noun = "token" if self.about else "row"
         return f"{noun}{'s' if self.rows > 1 else ''}{self.about and f' of {self.about}'}"
 
@@ -81,7 +81,7 @@ class Sheet(NamedTuple):
         return self.with_tape([visible(column.name) for column in self.columns], TAPE)
 
     def with_tape(self, cells: Sequence[T], tape: T) -> list[T]:
-        """Return the cells of a line, by column, with that of the tape where it belongs."""
+        """Return the cells of a line, by column, with the tape in its place."""
         first, *rest = cells
         return [first, *([tape] if self.tape else []), *rest]
 
@@ -114,7 +114,7 @@ def lines(trace: Trace, *, window: int, elide: int | None = None, description: b
 
 
 def _gaps(start: int, end: int, lead: int) -> Iterator[Gap]:
-    """Yield what is left out from row `start` to before row `end`: of the machine's description, and of the rest."""
+    """Yield the omissions from row `start` to before row `end`: in the machine's description, and in the rest."""
     middle = max(start, min(lead, end))
     if start < middle:
         yield Gap(middle - start, "the machine's description")

@@ -89,7 +89,7 @@ class Stock:
         format: the ``format`` in the names of an export.
         architecture: the class of `transformers`.
         mask: that its heads have.
-        own: what the configuration says of its own parts; tensors: the tensors by the names that `transformers` gives them.
+        own: the configuration of its own parts; tensors: the tensors by the names that `transformers` gives them.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Stock:
     tensors: Callable[[Classifier], dict[str, Array]] = methodcaller("tensors")
 
     def config(self, made: Classifier) -> PlainData:
-        """Return what the configuration says of the architecture's own parts."""
+        """Return the configuration of the architecture's own parts."""
         labels = made.labels
         return {
             "architectures": [self.architecture],
@@ -218,7 +218,7 @@ def config(made: Classifier, stock: Stock) -> PlainData:
 
 
 def names(made: Classifier, stock: Stock) -> PlainData:
-    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
+    """Return the data for probes: the place of each named direction, head and hidden unit, and the export's origin."""
     return {
         **origin(made, stock.format),
         "rounding_bounds": made.recipe.statement,

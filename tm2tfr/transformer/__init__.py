@@ -1,1 +1,1 @@
-"""What a transformer is: weights as frozen data. Knows nothing of Turing machines."""
+"""Transformers: weights as frozen data. This part knows nothing of Turing machines."""

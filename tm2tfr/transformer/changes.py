@@ -61,7 +61,7 @@ class Axis:
         return int(place)
 
     def read(self, text: str) -> int:
-        """Return the number of what is written: a name comes before a number, since the listing prints names.
+        """Return the number for a name or number: names take precedence, since the listing prints names.
 
         Raises:
             ShapeError: see `number`.
@@ -110,7 +110,7 @@ def with_weight(decoder: Decoder, path: str, row: int | str, column: int | str, 
     """Return a copy of `decoder` in which one weight is `value`.
 
     Args:
-        path: that of the matrix, such as ``layers.4.heads.0.query``; layers count from 1, heads of a layer from 0.
+        path: the path of the matrix, such as ``layers.4.heads.0.query``; layers count from 1, heads of a layer from 0.
         row, column: by number from 0, or by name: a direction of the stream, a token, a position feature or an answer.
 
     Raises:

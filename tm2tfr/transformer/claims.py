@@ -15,20 +15,20 @@ from tm2tfr.transformer.residual import at
 
 Over = Literal["position", "square", "length", "constant"]
 OVER: tuple[Over, ...] = get_args(Over)
-"""What a claimed gap γ is divided by: i + 1 at position i, its square, the number of positions of the run, or nothing."""
+"""The divisor of a claimed gap γ: i + 1 at position i, its square, the number of positions of the run, or 1."""
 DIVIDED: Mapping[Over, str] = {"position": "/(i+1)", "square": "/(i+1)²", "length": "/n", "constant": ""}
 """The same, as reports show it behind γ."""
 
 
 def divisor(over: Over, position: int, positions: int) -> int:
-    """Return what a claimed gap is divided by at `position` of a run of `positions`."""
+    """Return the divisor of a claimed gap at `position` of a run of `positions`."""
     sizes = {"position": position + 1, "square": (position + 1) ** 2, "length": positions, "constant": 1}
     return sizes[over]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What a construction claims about one of its heads under average-hard attention; nobody computes with it.
+    """The claim of a construction about one of its heads under average-hard attention; no engine reads it.
 
     Claims take part in equality, since checks and proofs rely on them, but not in `digest`, which is that of the weights.
 

@@ -255,7 +255,7 @@ class _Reading:
 
 # ── Bounds: the same steps on ranges of values.
 class _Range(NamedTuple):
-    """What is known of a value for all 0 ≤ i < n ≤ N: its bounds; (a, b, c) if it is a·i + b·n + c; whether it is whole."""
+    """Facts about a value for all 0 ≤ i < n ≤ N: its bounds; (a, b, c) if it is a·i + b·n + c; whether it is whole."""
 
     low: float
     high: float
@@ -267,7 +267,7 @@ _TRUTH = _Range(0.0, 1.0)
 
 
 def _range(expression: FeatureExpression, most: int, *, check: bool = False) -> _Range:
-    """Return what is known of an expression for runs of at most `most` positions.
+    """Return facts about an expression for runs of at most `most` positions.
 
     Raises:
         ShapeError: with `check`, if it may divide by 0, or take a fraction modulo something.

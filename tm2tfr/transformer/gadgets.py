@@ -130,7 +130,7 @@ def truncated(name: str, value: Linear, result: str, *, bits: int, to: int, deep
 
 # ── attention gadgets: with `attends`, a head is claimed to attend there by the gap that its docstring states ─
 Transport = Sequence[tuple[Linear, Linear]]
-"""What a head carries: (linear form read where it attends, linear form of the directions it is added to)."""
+"""The value map of a head: (linear form read where it attends, linear form of the directions it is added to)."""
 
 
 def mean(layout: Residual, name: str, source: str, carries: Transport, *, attends: str | None = None) -> Head:

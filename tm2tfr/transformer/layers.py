@@ -34,7 +34,7 @@ class Head:
         weighting: how its scores become weights, see `tm2tfr.base.choices.WEIGHTINGS`.
         inverse_temperature: 1/τ as a position feature, such as ``i+1`` for τ(i) = 1/(i+1): softmax multiplies the scores at
             position i by it.
-        claim: what its construction claims about it, None if nothing.
+        claim: the construction's claim about it; None without a claim.
 
     Raises:
         ShapeError: for an unknown mask or weighting; for a temperature that is not always positive, or that has no softmax.
@@ -103,14 +103,14 @@ class FeedForward:
 
 @dataclass(frozen=True, kw_only=True)
 class Norm:
-    """Layer normalisation of what a part reads: ``gain · (x - mean(x)) / √(variance(x) + epsilon) + bias``, by direction.
+    """Layer normalisation of the input of a part: ``gain · (x - mean(x)) / √(variance(x) + epsilon) + bias``, by direction.
 
     Mean and variance are those of the entries of x, (width,), the variance that of a whole population, as in Ba, Kiros and
     Hinton (2016). The stream itself stays as it is.
 
     Args:
         gain, bias: (width, 1).
-        epsilon: what is added to the variance, 0 or more.
+        epsilon: the constant added to the variance, 0 or more.
 
     Raises:
         ShapeError: for an epsilon that is negative or not finite.
@@ -132,7 +132,7 @@ class Layer:
 
     Args:
         name, meaning, source: its purpose, in a word and in a sentence, and where that is defined.
-        attention_norm, feed_forward_norm: the norm of what the heads, and what the feed-forward part, read from the stream.
+        attention_norm, feed_forward_norm: the norms of the inputs of the heads and of the feed-forward part.
         equation: what it computes, as text in which ``_{…}`` is a subscript and ``^`` a superscript; for people.
     """
 

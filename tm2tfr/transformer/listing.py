@@ -60,7 +60,7 @@ def layer_number(decoder: Decoder, layer: str) -> int:
 
 
 def summary(decoder: Decoder) -> str:
-    """Return what the decoder consists of: its layers with their equations, and the counts."""
+    """Return a summary of the decoder: its layers with their equations, and the counts."""
     body: list[str] = []
     for n, part in enumerate(decoder.layers, start=1):
         told = _sourced(": ".join(text for text in (part.name, part.meaning) if text), part.source)
@@ -92,7 +92,7 @@ def summary(decoder: Decoder) -> str:
 
 
 def _beginning(decoder: Decoder) -> tuple[str, str]:
-    """Return what there is to say of BOS where none is put before the input: it can be a part of what is fed."""
+    """Return the remark about BOS if none precedes the input: it can be a part of the tokens fed."""
     if decoder.labeller and decoder.positions is None and decoder.vocabulary[:1] == ("BOS",):
         return "fed", f"BOS word{' EOS' if 'EOS' in decoder.vocabulary else ''}"
     return "BOS", "none"
@@ -284,7 +284,7 @@ class WiredHead:
     Args:
         name: its name.
         attends: what it is claimed to attend to; empty if nothing is claimed.
-        query, key: what its queries and its keys are computed from.
+        query, key: the sources of its queries and keys.
     """
 
     name: str
@@ -295,7 +295,7 @@ class WiredHead:
 
 @dataclass
 class Wire:
-    """What a subspace of the stream is computed from, subspaces as `Wiring` has them.
+    """The sources of a subspace of the stream, with subspaces as in `Wiring`.
 
     Args:
         head: the head that carries it there; None: it is computed by a feed-forward part, or by the embedding.
@@ -324,7 +324,7 @@ def wiring(decoder: Decoder, *, by_name: bool = False) -> Wiring:
     """Return the sources of each subspace and output, from the non-zero entries of matrices.
 
     Args:
-        by_name: whether subspaces go by their names, instead of what they hold.
+        by_name: whether subspaces are identified by their names, instead of their contents.
     """
     spaces: dict[str, Subspace] = {}
     for space in decoder.layout.subspaces:

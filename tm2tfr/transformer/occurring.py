@@ -37,7 +37,7 @@ class UnknownGapError(CompileError):
 
 @dataclass(frozen=True)
 class HeadRange:
-    """What can occur in a head.
+    """The values that can occur in a head.
 
     Args:
         gap: the smallest difference of a score that can be the best one to the next lower one; None: there is no lower one.
@@ -50,14 +50,14 @@ class HeadRange:
 
 @dataclass(frozen=True)
 class Occurring:
-    """What can occur in a layer: how many streams before it, and what in each of its heads."""
+    """The values that can occur in a layer: the number of streams before it, and the values in each head."""
 
     streams: int
     heads: tuple[HeadRange, ...]
 
 
 def occurring(decoder: Decoder, positions: int | None = None) -> list[Occurring]:
-    """Return what can occur in each layer of weights without layer norms and loops.
+    """Return the values that can occur in each layer of weights without layer norms and loops.
 
     Args:
         positions: in words of at most this many positions; None: in all words.
@@ -127,7 +127,7 @@ class _Looking:
         """How the score of another position has to compare with its own: at the end of its sight it wins all ties."""
 
     def compared(self) -> HeadRange:
-        """Return what can occur in it."""
+        """Return the values that can occur in it."""
         lowest: dict[int, Rational] = {}
         for query, own in zip(self._asking, self._own, strict=True):
             lowest[query] = min(own, lowest.get(query, own))
@@ -141,7 +141,7 @@ class _Looking:
         return HeadRange(min(gaps, default=None), carried)
 
     def choices(self) -> list[AnyArray]:
-        """Return for each stream what the head can add to it: (choices, width)."""
+        """Return for each stream the possible outputs of the head: (choices, width)."""
         with_key: dict[int, set[int]] = {}
         for key, adding in zip(self._asked, self._adding, strict=True):
             with_key.setdefault(key, set()).add(adding)

@@ -20,7 +20,7 @@ from tm2tfr.base.errors import ShapeError
 from tm2tfr.transformer.expressions import FeatureExpression, parsed
 
 Range = Literal["positive", "0 or more", "any sign"]
-"""What is known of a feature's values at all positions."""
+"""Facts about a feature's values at all positions."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Subspace:
     one direction is called `name`.
 
     Args:
-        holds: what its construction claims that it holds, a key of the construction's specification; empty: no claim.
+        holds: its content by the construction's claim, a key of the construction's specification; empty: no claim.
         share: whether that is a multiple of 1/(i+1), which uniform attention alone carries on.
         since: (layer, part) after which it holds that, a claim; layers count from 0, the ``embedding`` is of layer -1, and
             a layer has the parts ``attention`` and ``feed_forward``. None: no claim.

@@ -1,4 +1,4 @@
-"""What a weight file says of a decoder beside its matrices, as one JSON object, and the way back; see `storage`."""
+"""The metadata of a decoder in a weight file, as one JSON object, and back; see `storage`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer,
 
 FORMAT, VERSION, WITH_PARTS = "tm2tfr-weights", "2", "3"
 READ = ("1", VERSION, WITH_PARTS)
-"""The versions that are read. In the first, nothing says what a subspace, a head or a layer is claimed to be."""
+"""The versions that are read. The first has no claims about subspaces, heads and layers."""
 LARGEST_SIDE = 2**24  # rows or columns: engines make a vector of that length, however sparse the matrix
 FLOAT, INT = np.dtype("<f8"), np.dtype("<i8")
 

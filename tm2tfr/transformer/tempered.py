@@ -35,7 +35,7 @@ from tm2tfr.transformer.soft import already_soft, claimed, refuse_loops, rounded
 from tm2tfr.transformer.weights import Decoder, Head
 
 INVERSE: Mapping[Over, str] = {"constant": "1", "position": "i+1", "square": "(i+1)^2", "length": "n"}
-"""What a gap is divided by, as a position feature."""
+"""The divisor of a gap, as a position feature."""
 ROOM = 1 / 32
 """A factor is larger than needed by this share, so that rounded scores are far enough apart as well."""
 _SHORTEST = 2
@@ -63,7 +63,7 @@ def per_position(decoder: Decoder) -> Decoder:
 
 
 def factor_of(claim: Claim) -> float:
-    """Return what the queries of a head with this claim, which has a margin, are multiplied by."""
+    """Return the factor of the queries of a head with this claim, which has a margin."""
     return rounded_up(math.log(claim.margin or 1.0) / (claim.gap or 1.0) * (1 + ROOM))
 
 

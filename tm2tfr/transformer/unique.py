@@ -175,7 +175,7 @@ class _Widened:
         return dataclasses.replace(part, input=self.wider(part.input), **writes)
 
     def _head(self, n: int, k: int, head: Head, compared: HeadRange) -> Head:
-        """Return a head whose ties are broken, and which carries what is then rounded."""
+        """Return a head with broken ties, which carries values that are rounded later."""
         margin = max([BIT, *(_margin(values) for values in compared.carried.values())])
         made = self._with_term(head, float(compared.gap or 1), margin)
         if not compared.carried:

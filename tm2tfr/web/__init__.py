@@ -1,1 +1,1 @@
-"""What a browser shows: the explorer, the playground, slides."""
+"""Pages for browsers: the explorer, the playground, slides."""

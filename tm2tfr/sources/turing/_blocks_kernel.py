@@ -21,7 +21,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _DONE, _MORE_ROWS, _MORE_TAPE = range(3)
 _AT_ONCE = 256
 _RUN, _AT, _ORIGIN, _STATE, _HEAD, _LOWEST, _HIGHEST, _STEP, _TOKEN, _WRITTEN, _MOVED, _SHOWN = range(12)
-"""What is known of a run between two calls: its number, the next row up to BOS, the cell where the input begins, the
+"""The state of a run between two calls: its number, the next row up to BOS, the cell where the input begins, the
 configuration and the outermost cells of the head, the token, symbol and move of the last step, whether rows are shown."""
 
 
@@ -202,7 +202,7 @@ def simulated(
     Args:
         given, machine, codes, out: see their classes.
         tape: (n_cells,) blank, and blank again afterwards; cell 0 of the machine is in the middle of it.
-        now: (12,) for the run at hand; its first number is that of the first run that is not done.
+        now: (12,) the state of the current run; its first entry is the number of the first unfinished run.
     """
     for r in range(first, last):
         place, size = r - out.first, given.start[r + 1] - given.start[r]

@@ -38,7 +38,7 @@ UNKNOWN = -3
 MORE_ROWS, MORE_TAPE = 1, 2
 """Why the compiled simulator returns before all runs are done."""
 RUN, AT, ORIGIN, STATE, HEAD, LOWEST, HIGHEST, STEP = range(8)
-"""Places in what is known of a run between two calls, see `_blocks_kernel`."""
+"""Indices into the state of a run between two calls, see `_blocks_kernel`."""
 OUTCOMES: tuple[Outcome, ...] = ("accept", "reject", "halt", "limit")
 """The outcomes of reference runs; the last is for a run without an end."""
 NOTHING = ""

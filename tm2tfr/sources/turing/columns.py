@@ -152,7 +152,7 @@ def described(prompt: Sequence[str]) -> int:
 
 
 OUTCOME_OF_TOKEN: Mapping[str, str] = {token: outcome for outcome, token in VERDICTS.items()}
-"""The tokens that end a run, and what they say."""
+"""The tokens that end a run, and their outcomes."""
 
 _A0 = ("e_x", "1/(i+1)", "1", "i", "i^2")
 _A1 = (*_A0, "e_q", "e_b", "m")
@@ -162,7 +162,7 @@ _A4 = (*_A35, "h_{i-1}", "h_{i-1}^2")
 _H4 = (*_A4, "h_{j*-1}", "e_b(j*-1)")
 
 RULE = ("r_q", "r_a", "r*_q", "r*_a", "out", "[r*_q=q]", "[r*_a=a]")
-"""What a universal decoder has of the rules in its prompt: the one that ends here, and the one that it has found."""
+"""The rules of a universal decoder at a position: the rule that ends here, and the rule that was found."""
 FOUND: tuple[int, str] = (5, "feed_forward")
 """(layer from 0, part) after which `RULE` is there."""
 

@@ -44,7 +44,7 @@ _PLACE = "it says where a position is, and has no cause: set what is computed fr
 
 
 class Alphabets(NamedTuple):
-    """What the variables of a run can be: tokens, states Q, symbols Γ and Σ, the blank; and whether h can be negative."""
+    """The values of a run's variables: tokens, states Q, symbols Γ and Σ, the blank; and whether h can be negative."""
 
     tokens: tuple[str, ...]
     states: tuple[str, ...]

@@ -41,7 +41,7 @@ def tried(machine: Machine, examples: Sequence[Any]) -> Iterable[str]:
 
 
 def simulated(truth: TuringTruth) -> PlainData:
-    """Return a machine, and the tokens of the verdicts it gives: what a simulator needs.
+    """Return a machine and the tokens of its verdicts, for a simulator.
 
     ``entered`` has, for each state, the verdict of a step into it; ``stopped`` that of a run which has no rule there.
     """
@@ -118,7 +118,7 @@ class ExportedMachine(ExportReference):
         return self.program.input_alphabet or ()
 
     def introduction(self, given: str, tokenizer: str = "") -> str:
-        """Return the paragraph of a model card that says what the model is."""
+        """Return the paragraph of a model card that describes the model."""
         more = f" {tokenizer}" if tokenizer else ""
         return f"""{escaped(self.program.description) or "A Turing machine."}
 

@@ -60,7 +60,7 @@ LABELS: Mapping[str, LabelColumn] = {column.name: column for column in _LABELS}
 """The label columns by name, in the order in which they are published."""
 ALIASES = {"x": "e_x", "q": "e_q", "b": "e_b", "a": "e_a", "y": "e_y", "state": "e_q", "symbol": "e_a", "written": "e_b"}
 ALIASES |= {"move": "m", "head": "h/(i+1)"}
-"""The columns of the table, and words for them: what else the variables are called."""
+"""The columns of the table, and words for them: other names of the variables."""
 
 
 # ── where heads look
@@ -101,9 +101,9 @@ def latest_write(c: ModelColumns) -> NDArray[np.int64]:
     return c.latest_best(lambda query, key: 2 * query("h") * key("h_{i-1}") - key("h_{i-1}^2"))
 
 
-# ── what the simulator's rows say, for many runs at once
+# ── variables from the simulator's rows, for many runs at once
 def given(table: NamedValues, positions: NDArray[np.int64]) -> NamedValues:
-    """Return what the simulator's rows say of variables; h_{i-1} is the head's cell in the row before, 0 at position 0."""
+    """Return the variables in the simulator's rows; h_{i-1} is the head's cell in the row before, 0 at position 0."""
     h, before = table["h"], before_of(table["h"], positions)
     named = {ALIASES.get(name, name): values for name, values in table.items()}
     return named | {"h/(i+1)": h, "h": h, "h_{i-1}/(i+1)": before, "h_{i-1}": before}

@@ -121,7 +121,7 @@ class Result:
         return {"steps": self.steps, "final_tape": self.tape, "ones": self.ones}
 
     def unmet(self, example: Example) -> list[str]:
-        """Return in what it is not what an example says, in words."""
+        """Return the differences from an example, as text."""
         if self.outcome == "limit" != example.outcome:
             cut = f"the run was cut off after {counted(self.steps, 'step')}: raise --max-steps"
             return [f"{example.outcome}, but {addressed(cut)}"]

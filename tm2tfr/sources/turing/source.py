@@ -55,7 +55,7 @@ def own_input(machine: Machine) -> str:
 
 
 def inputs(machine: Machine) -> InputSpace:
-    """Return what the inputs of a machine are made of: words over its input alphabet."""
+    """Return the space of a machine's inputs: words over its input alphabet."""
     return InputSpace(letters=machine.input_alphabet or (), shortest=0, read=machine.check_input)
 
 

@@ -1,4 +1,4 @@
-"""What a Turing machine is: the frozen `Machine`, the textbook 7-tuple and the few conventions around it.
+"""Turing machines: the frozen `Machine`, the textbook 7-tuple and the few conventions around it.
 
 Source of the definition: Sipser, *Introduction to the Theory of Computation*, Definition 3.3, as the chapter
 uses it; moves are ``-1, 0, +1`` (construction, repair 1), δ may be partial (repair 7).

@@ -1,4 +1,4 @@
-"""The specification of a machine's run: what its model says of every variable at every position."""
+"""The specification of a machine's run: the model's value of every variable at every position."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TuringSpecification(ModelSpecification):
         return cls(turing_model(machine, vocabulary, repaired=repaired), rows)
 
     def remark(self, what: str, i: int) -> str | None:
-        """Return what is known about a wrong value of `what` at position `i` if every head looked where it must."""
+        """Return an explanation of a wrong value of `what` at position `i` if every head attended to right positions."""
         bump = self.boundary_bump(i) if what == "h/(i+1)" else None
         if bump is None:
             return None

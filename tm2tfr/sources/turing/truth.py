@@ -167,7 +167,7 @@ class TuringTruth:
         return list(islice(self.rows_of(simulation), upto + 1))
 
     def ending(self, decoder: Decoder) -> Ending | None:
-        """Return what is wrong with the stop tokens: a decoder has to stop after a verdict, and nowhere else.
+        """Return the error about the stop tokens: a decoder must stop after a verdict, and nowhere else.
 
         No weight says so (Definition 8.1): the stop tokens are a list beside the matrices. A run whose every cell is right
         continues for ever if that list lacks its verdict, and ends too early if it holds anything else. It has to hold the

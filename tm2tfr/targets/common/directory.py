@@ -101,7 +101,7 @@ def tensors(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
 
 
 def why(error: Exception) -> str:
-    """Return what is wrong with a file; of an error from elsewhere, with its kind."""
+    """Return the error in a file; for an error from another program, with its type."""
     return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
 
 
@@ -169,7 +169,7 @@ def configured(file: str, found: PlainData, *forms: PlainData, neutral: PlainDat
     """Yield the settings in `file` that are not the recipe's: different, missing or additional ones.
 
     Args:
-        forms: what the file may contain: as it was written, and as the program saves it again.
+        forms: the allowed contents of the file: as written, and as the program saves it again.
         neutral: settings that only repeat the default.
     """
     for name in sorted({*found, *(name for form in forms for name in form)}):
@@ -251,7 +251,7 @@ KEY = "tm2tfr"
 README = "README.md"
 """The model card, for people: it is not compared, and may be missing."""
 HARMLESS = frozenset({".git", ".gitattributes", ".gitignore", ".cache", ".DS_Store", "LICENSE"})
-"""What an export may contain besides its files and any ``.md``: no program loads it."""
+"""Further files that an export may contain, besides its own and any ``.md``: no program loads them."""
 Look = Callable[[Path], None]
 """Checks a directory before it gets its name, and raises if it is wrong."""
 
@@ -292,7 +292,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
 
 
 def document(folder: str | Path) -> PlainData:
-    """Return what an export says about itself: its ``format``, its ``provenance``, and more.
+    """Return the metadata of an export: its ``format``, its ``provenance``, and more.
 
     Raises:
         ExportError: if `folder` is not an export, or is damaged.
@@ -341,7 +341,7 @@ def inherited(file: str, stated: Mapping[str, str], decoder: Decoder) -> Iterato
     """Yield the parts of an export's stated origin that do not fit the decoder: names may differ, the machine may not.
 
     Args:
-        file: the file that has it; decoder: what the machine is compiled to.
+        file: the file that has it; decoder: the compiled machine.
     """
     own = decoder.provenance
     for name, said in stated.items():

@@ -186,7 +186,7 @@ class Tabled(Recipe):
     Args:
         max_head: nothing: there is no head that moves.
         certified: whether the reference's bits are proved for every input, and no operation rounds anything.
-        noun: what the program is called.
+        noun: the noun for the program.
     """
 
     max_head: int = 0

@@ -69,7 +69,7 @@ def layers_named(decoder: Decoder, first: int, about: Callable[[int, int], Plain
 
 
 def introduction(right: ExportReference, given: str, tokenizer: str = "") -> str:
-    """Return the paragraphs that say what the model is; see `ExportReference.introduction`."""
+    """Return the paragraphs about the model; see `ExportReference.introduction`."""
     if right.decoder.labeller:
         return f"{right.origin()}\n\n{given_and_labelled(right.decoder)}"
     return right.introduction(given, tokenizer)
@@ -260,7 +260,7 @@ def differing(
     """Yield each weight that differs, tensor by tensor; of many in one tensor the first, and their number.
 
     Args:
-        described: returns what an entry of a tensor does, in words.
+        described: returns the effect of an entry of a tensor, as text.
     """
     for name in sorted({*right, *found}):
         have, want = found.get(name), right.get(name)
@@ -340,7 +340,7 @@ class Rehearsal(Generic[M]):
 
     Args:
         load: returns the model in a directory, run by the program that it is for.
-        vocabulary: its tokens; right: what they are compared with.
+        vocabulary: its tokens; right: the reference.
         positions: the longest run.
         read: from the model's stream, (its width,), to the values of the decoder's directions; None: they are not compared.
         runs, versions: how it ran before it was written; empty until then.
@@ -355,7 +355,7 @@ class Rehearsal(Generic[M]):
     versions: str = field(default="", init=False)
 
     def __call__(self, folder: Path) -> None:
-        """Load and run what is in `folder`.
+        """Load and run the export in `folder`.
 
         Raises:
             ExportError: if a run is not right, or the stream.
@@ -367,11 +367,11 @@ class Rehearsal(Generic[M]):
                 raise ExportError(f"on {run.given} in {model.versions} {wrong}: nothing was written")
 
     def trial(self, folder: Path, word: str | None, unlike: Callable[[M], Iterable[str]]) -> Trial:
-        """Load and run what is in `folder`, and return the outcome.
+        """Load and run the export in `folder`, and return the outcome.
 
         Args:
             word: the input; None: the first one that an export is tried on.
-            unlike: returns what a model, not yet used, has not loaded as it is stored.
+            unlike: returns the parts that a fresh model has not loaded as stored.
         """
         model = self.load(folder)
         differences = tuple(unlike(model))  # before the model is used, which changes a tokenizer

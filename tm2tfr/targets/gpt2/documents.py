@@ -158,7 +158,7 @@ def tokenizer_config(gpt2: Gpt2) -> PlainData:
 
 
 def names(gpt2: Gpt2) -> PlainData:
-    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
+    """Return the data for probes: the place of each named direction, head and hidden unit, and the export's origin."""
     return {
         **origin(gpt2),
         "rounding_bounds": gpt2.recipe.statement,
@@ -241,7 +241,7 @@ run = model.generate(**tokenizer(f"{{machine}} {{word}}", return_tensors="pt"))"
 
 
 def introduction(gpt2: Gpt2, right: ExportReference) -> str:
-    """Return the paragraphs of a model card that say what the model is, and how to give it a word."""
+    """Return the paragraphs of a model card about the model, and how to give it a word."""
     symbols = {token for token in gpt2.vocabulary if len(token) == 1}
     between = ", with or without\nspaces between its symbols."
     if any(len(token) > 1 and symbols.issuperset(token) for token in gpt2.vocabulary):

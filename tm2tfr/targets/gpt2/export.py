@@ -66,7 +66,7 @@ class ByGpt2(Generic[T]):
         required: raises ExportError unless the program that runs an export is installed; `otherwise`: the alternative.
         made: (decoder with the provenance that is stated, reference, options) -> the model. Raises ExportError.
         documents: the text of each file beside the tensors, by name; tensors: the tensors, by name.
-        described: (model, name of a tensor, place) -> what the entry there does, in words.
+        described: (model, name of a tensor, place) -> the effect of the entry there, as text.
         load: returns the model in a directory.
         configuration: the file of its settings.
         streams: whether an export is only right if its stream is the dense engine's.
@@ -241,7 +241,7 @@ def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str)
 
 
 def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:
-    """Return in words what the entry of a tensor does."""
+    """Return the effect of an entry of a tensor, as text."""
     parts = name.removeprefix("transformer.").split(".")
     if parts[0] == "h":
         layer = gpt2.decoder.layers[int(parts[1])]

@@ -144,7 +144,7 @@ def config(native: Native) -> PlainData:
 
 
 def names(native: Native) -> PlainData:
-    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
+    """Return the data for probes: the place of each named direction, head and hidden unit, and the export's origin."""
     return {
         **origin(native.gpt2, FORMAT),
         "rounding_bounds": native.gpt2.recipe.statement,

@@ -198,7 +198,7 @@ def _refuse_masks(decoder: Decoder, name: str, positions: int) -> None:
 
 
 def described_in(native: Native, name: str, at: Sequence[int]) -> str:
-    """Return in words what the entry of a tensor does."""
+    """Return the effect of an entry of a tensor, as text."""
     if name == "unembed.bias":  # which the GPT-2 does not have
         return f"logit of {native.gpt2.answered[at[0]]}, bias"
     return described(native.gpt2, *native.origin(name, at))

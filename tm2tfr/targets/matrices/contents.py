@@ -88,7 +88,7 @@ def tensors(decoder: Decoder, dtype: str) -> dict[str, Array]:
 
 
 def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
-    """Return in words what the entry of a matrix at (row, column) does."""
+    """Return the effect of the entry of a matrix at (row, column), as text."""
     directions, vocabulary, answered = decoder.layout.directions, decoder.vocabulary, decoder.answered
     row, column = at
     parts = path.split(".")
@@ -134,7 +134,7 @@ VERSION = "2"
 
 
 def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | None = None) -> PlainData:
-    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin.
+    """Return the data for probes: the place of each named direction, head and hidden unit, and the export's origin.
 
     What not every export has is only there if this one has it: the epsilons of layer norms by their path, the loops over
     layers, and the `data` of its `program`.
@@ -218,7 +218,7 @@ def card(right: ExportReference, recipe: Recipe, *, title: str, use: str, assume
     """Return the model card.
 
     Args:
-        title: what it is; use: how to run it; assumed: what the certificate assumes about the program that runs it.
+        title: its title; use: how to run it; assumed: the certificate's assumptions about the program that runs it.
         rows: further rows of the table of sizes.
     """
     decoder = right.decoder

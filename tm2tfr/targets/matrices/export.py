@@ -28,7 +28,7 @@ from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace, at
 from tm2tfr.transformer.weights import OUTER, Decoder, FeedForward, Head, Layer
 
-# ── A decoder built again from an export's own files, where no machine says what its weights should be.
+# ── A decoder built again from an export's own files, without a machine that determines its weights.
 #
 # What was exported is known by a digest alone: it covers every number and every name.
 DIGEST = "digest"
@@ -128,7 +128,7 @@ class Program:
         read: returns the matrices of an export by name, and what is wrong in their file's metadata; raises
             ExportError if it is damaged.
         strange: returns what in an export, besides its matrices and `NAMES`, is not as it was written.
-        unlike: returns what a model has loaded that is not these matrices, as far as the program shows that.
+        unlike: returns the loaded parts that differ from these matrices, if the program shows them.
     """
 
     title: str

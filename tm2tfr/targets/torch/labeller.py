@@ -276,7 +276,7 @@ class Labeller(nn.Module):
 
     @torch.inference_mode()
     def labels(self, word: str | Sequence[str]) -> dict[str, list[Any]]:
-        """Return the answers of each output at every position: the label with the largest logit, or a number.
+        """Return what each output says at every position: a label (that of the largest logit) or a number.
 
         Raises:
             ValueError: see `encode` and `forward`.

@@ -36,7 +36,7 @@ def lookups(layout: Residual, two_way: bool, symbols: Transport = ()) -> tuple[H
     """Return the heads that look up the positions h_i and h_{i-1} for their numbers and squares.
 
     Args:
-        symbols: what the first of them, which attends to position h_i (or 0, if that is negative), carries beside.
+        symbols: the further values that the first of them carries; it attends to position h_i, or 0 if that is negative.
     """
     return _two_way(layout, symbols) if two_way else _one_way(layout, symbols)
 
@@ -85,5 +85,5 @@ def _number(name: str, sign: int = +1) -> list[tuple[Linear, Linear]]:
 
 
 def input_symbols(machine: Machine, target: str) -> list[tuple[Linear, Linear]]:
-    """Return what a head carries to bring the input symbol of a position to the subspace `target`."""
+    """Return the value map of a head that brings the input symbol of a position to the subspace `target`."""
     return [({at("e_x", a): 1.0}, {at(target, a): 1.0}) for a in machine.input_alphabet or ()]

@@ -1,4 +1,4 @@
-"""Weight files of version 1 stated no claims; these are what the construction claimed then, by the names that it gave.
+"""Weight files of version 1 stated no claims: these are the claims of that version, by its names.
 
 Nothing else reads a name. These names are those of version 1, whatever the compiler calls its heads and layers today.
 """

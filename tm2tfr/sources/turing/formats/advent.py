@@ -68,7 +68,7 @@ class _Blueprint:
     state: Scalar | None = None
     reads: Scalar | None = None
     parts: dict[str, Scalar] = field(default_factory=dict)
-    """What the present rule writes, its move and the state that it continues with."""
+    """The parts of the current rule: the value written, the move and the next state."""
     states: dict[str, Scalar] = field(default_factory=dict)
     rules: dict[tuple[str, str], tuple[Rule, dict[str, Scalar]]] = field(default_factory=dict)
 
@@ -140,12 +140,12 @@ class _Blueprint:
             self.draft.error(value, f"the value {value.text!r} is not one character", "write a digit, such as 0 or 1")
 
     def read_write(self, value: Scalar) -> None:
-        """Read what a rule writes."""
+        """Read the value that a rule writes."""
         self.symbol(value)
         self.part("write", value)
 
     def read_move(self, value: Scalar) -> None:
-        """Read where a rule moves to."""
+        """Read the move of a rule."""
         if value.text.lower() not in _MOVES:
             self.draft.error(value, f"{value.text!r} is not a move", "write left or right")
         self.part("move", value)

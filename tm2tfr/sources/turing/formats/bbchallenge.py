@@ -36,8 +36,8 @@ _ARGUMENT = re.compile(
     r"|(?:[A-Z][0-9][LR]|---)(?: +(?:[A-Z][0-9][LR]|---)){3,}"
 )
 _ONE_SYMBOL = re.compile(r"0[LR][A-Z](?:_(?:0[LR][A-Z]|---))*|---(?:_?---)*")
-"""What is written of a machine with one symbol or without rules: in a file it is bbchallenge text, as an argument it may be
-the name of a file."""
+"""Machines with one symbol or without rules: in a file this is bbchallenge text, as an argument it may be the name of a
+file."""
 _MANY_SYMBOLS = 4
 """A single row of as many cells may be several, without the underscores between them."""
 
@@ -134,7 +134,7 @@ def rows_of(number: int, line: str, start: int) -> list[list[tuple[Mark, str]]]:
 
 
 def newer(cell: str) -> str:
-    """Return a cell in today's order: what is written, the move, the state."""
+    """Return a cell in today's order: the symbol written, the move, the state."""
     match = _OLDER.fullmatch(cell)
     return cell if match is None else f"{match[2]}{match[3]}{match[1]}"
 

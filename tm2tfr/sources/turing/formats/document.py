@@ -181,7 +181,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
     "input alphabet": ("input_alphabet", "a symbol"),
     "tape alphabet": ("tape_alphabet", "a symbol"),
 }
-"""The keys with a name or a list of names as value, the keywords of `Machine` for them, and what is named."""
+"""The keys with a name or a list of names as value, the keywords of `Machine` for them, and the kind of name."""
 
 KEYS = (*TEXTS, *NAMES, "synonyms", "table", "examples")
 EXAMPLE_KEYS = ("input", "outcome", "steps", "tape", "max steps")

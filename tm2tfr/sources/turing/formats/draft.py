@@ -20,8 +20,8 @@ Path = tuple[str, ...]
 class Draft(Reading):
     """The keywords of a `Machine`, as far as they have been read.
 
-    `marks` maps the path of a `Problem` to the node to point at. Whatever is `unreadable` was reported in its
-    place: the checks of the machine say nothing more about it.
+    `marks` maps the path of a `Problem` to the node to point at. Parts in `unreadable` were already reported: the checks
+    of the machine say nothing more about them.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Draft(Reading):
         return Loaded(machine=self.machine(), warnings=self.log.conclude())
 
     def one_tape(self, node: Node, number: str) -> None:
-        """Raise SpecError unless the number of tapes is one: what else is wrong with such a text does not matter."""
+        """Raise SpecError unless the number of tapes is one: other errors in such a text do not matter."""
         if number != "1":
             self.refuse(
                 node, f"this machine has {number} tapes, but machines here have one", "convert it to one tape first"
@@ -81,7 +81,7 @@ class Draft(Reading):
             self.error(node, f"{problem}: a choice (nondeterminism)", remedy)
 
     def complain(self, problem: Problem) -> None:
-        """Report a problem found by the checks of `Machine`, at its place in the text."""
+        """Report a problem from the checks of `Machine` at its place in the text."""
         at, position = problem.at, None
         if at[0] in self.unreadable:
             return
@@ -94,23 +94,23 @@ class Draft(Reading):
 
 # ── the value that every reader of a format returns ───────────────────────────────────────────────────
 class Loaded(NamedTuple):
-    """A machine, and warnings about what its author may not have meant."""
+    """A machine, and warnings about likely mistakes."""
 
     machine: Machine
     warnings: tuple[Diagnostic, ...] = ()
 
 
 def matched(number: int, match: re.Match[str], group: str | int = 0) -> Scalar:
-    """Return what a pattern, or a group of it, has found in line `number` as a node."""
+    """Return the match of a pattern, or of a group of it, in line `number` as a node."""
     return Scalar(Mark(number, match.start(group)), Mark(number, match.end(group)), match[group], plain=True)
 
 
 def stripped(number: int, column: int, text: str) -> Scalar:
-    """Return a text in line `number` without the spaces around it as a node; of spaces alone, one as wide as they are."""
+    """Return a text in line `number` without surrounding spaces as a node; a text of only spaces keeps its width."""
     start, inside = column + len(text) - len(text.lstrip()), text.strip()
     return Scalar(Mark(number, start if inside else column), Mark(number, start + len(inside)), inside, plain=True)
 
 
 def stem(file: str) -> str:
-    """Return the name of a machine that does not give its own: that of its file."""
+    """Return the default name of a machine: that of its file."""
     return "machine" if file.startswith("<") else PurePath(file).stem or "machine"

@@ -26,7 +26,7 @@ _LOOKS = frozenset({"x", "y", "controlx", "controly", "note", "label"})
 
 
 class Move(NamedTuple):
-    """What a transition does on one symbol; its target is in its level, and `negated` says that it reads ``!x``."""
+    """A transition on one symbol; its target is in its level, and `negated` means that it reads ``!x``."""
 
     target: str
     write: str
@@ -169,6 +169,6 @@ def machine_within(
 
 
 def _meant(element: xml.Element) -> tuple[object, ...]:
-    """Return what is in an element, but for how it is drawn and in what order it is written."""
+    """Return the content of an element, without layout and order."""
     inside = sorted((_meant(child) for child in element.children if child.tag not in _LOOKS), key=repr)
     return (element.tag, tuple(sorted(element.attributes.items())), element.text.strip(), *inside)

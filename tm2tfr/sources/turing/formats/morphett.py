@@ -48,7 +48,7 @@ class SavedProgram:
 
     Args:
         source: the program.
-        tape, state: what a run begins with, if it is given.
+        tape, state: the initial tape and state, if given.
         one_way: whether the tape is semi-infinite.
         chooses: whether one of several rules is chosen at random.
     """

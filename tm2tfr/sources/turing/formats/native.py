@@ -191,7 +191,7 @@ _LIKE = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _NOTHING = re.compile(r"(?:---(?=\s|$)|\s|#.*)*")
-"""What a document without contents consists of."""
+"""The characters of an empty document."""
 _WRAPPER = ("name", "source code", "positions", "editor contents")
 
 
@@ -229,7 +229,7 @@ def text_of(machine: Machine) -> str:
 
 
 _AS_READ = "_as_read"
-"""The attribute of a machine that is what its text says: the text need not be read again to know that."""
+"""The attribute of a machine that equals its text, which then need not be read again."""
 
 
 @lru_cache(maxsize=64)

@@ -126,7 +126,7 @@ Carried = dict[tuple[str, str], Rational]
 
 @dataclass(frozen=True)
 class Retrieval:
-    """What is proved about the head of layer 4: `ratio` = T/B, a power of two, at most 1; `head`: its index."""
+    """The proof about the head of layer 4: `ratio` = T/B, a power of two, at most 1; `head`: its index."""
 
     name: str
     head: int
@@ -139,7 +139,7 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class Lookups:
-    """What is proved about the heads of layers 2 and 3: the names of one that sums the moves, and of ones that look up h
+    """The proof about the heads of layers 2 and 3: the names of the head that sums moves, and of those that look up h
     and h_{i-1}.
     """
 
@@ -153,11 +153,11 @@ WritingHeads = list[tuple[int, Head]]
 PRESENT, PAST = ("h", "h+", "h-"), ("h_{i-1}", "h_{i-1}+", "h_{i-1}-")
 """The lookups of h and of h_{i-1}."""
 MOVES: Carried = {(HV, "m"): 1}
-"""What the sum of moves carries."""
+"""The values that the sum of moves carries."""
 
 
 class HeadProof:
-    """The proof of all heads: refusals, and what the bounds on rounding need. What differs is `checks` and `targets`."""
+    """The proof of all heads: refusals, and the data for the bounds on rounding. Subclasses have `checks` and `targets`."""
 
     one_hot: tuple[str, ...] = ()
     """The subspaces of which a component of a value may be a sum of directions, since at most one of them is not 0."""
@@ -185,7 +185,7 @@ class HeadProof:
         return {3: self._lookups, 4: self._latest}
 
     def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
-        """Return the lookups of layer 3: t -> (t/(i+1) as a linear form, what is carried from position t)."""
+        """Return the lookups of layer 3: t -> (t/(i+1) as a linear form, the values carried from position t)."""
         return {}
 
     def looked(self, head: Head, target: str) -> str | None:
@@ -377,7 +377,7 @@ def number(name: str, sign: int = 1) -> Carried:
 
 
 def lookups(word: Carried, *, two_way: bool) -> dict[str, tuple[ExactForm, Carried]]:
-    """Return the lookups of h and h_{i-1}, see `HeadProof.targets`; word: what is carried from cell h beside its number.
+    """Return the lookups of h and h_{i-1}, see `HeadProof.targets`; word: the values carried from cell h beside its number.
 
     On a two-way tape each number is looked up as its positive and its negative part, of which one is 0.
     """

@@ -1,4 +1,4 @@
-"""Piecewise-linear functions, compared exactly: what a ReLU layer adds to the stream against what it should add.
+"""Piecewise-linear functions, compared exactly: the output of a ReLU layer against the right output.
 
 Along a line of inputs ``at + s · along`` every unit of a layer is ``max(0, a + b·s)``: affine on either side of its
 kink s = -a/b. Where the expected answer is affine in s as well, the difference is affine between neighbouring kinks,
@@ -164,7 +164,7 @@ def _points(case: Case[int], lines: Mapping[int, list[Rational]]) -> list[Ration
     return inside
 
 
-# ── What a proof about a construction of the chapter's kind has to be told: what its layers can be fed, and must add.
+# ── The parameters of a proof about a construction of the chapter's kind: the inputs of its layers, and the right outputs.
 V, MV, HV = "1/(i+1)", "m/(i+1)", "h/(i+1)"
 FEATURES = (V, "1", "i", "i^2")
 """The position features, Eq. 8.4."""
@@ -263,7 +263,7 @@ class LayerInputs(ABC):
 
     @abstractmethod
     def context(self, question: Question) -> Coordinates:
-        """Return what the stream holds before the last layer, beside the token and what is unpacked from it."""
+        """Return the content of the stream before the last layer, beside the token and its parts."""
 
     @abstractmethod
     def asked(self, question: Question, token: str) -> str:

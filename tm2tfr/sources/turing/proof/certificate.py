@@ -32,8 +32,8 @@ class MachineCertificate(Certificate):
         machine: the machine's name.
         positions: the largest N that is certified for `max_head`; None: no limit; 0: nothing is certified.
         max_head: H; None: no bound but |h| ≤ N - 1, which always holds.
-        asked: the N asked for, if any.
-        bounds: the conditions, with their slack at the N asked for, else at `positions`; the tightest first.
+        asked: the requested N, if any.
+        bounds: the conditions, with their slack at the requested N, else at `positions`; the tightest first.
         every: what it is for, in words.
 
     Raises:
@@ -56,7 +56,7 @@ class MachineCertificate(Certificate):
 
     @property
     def granted(self) -> bool:
-        """Whether the claim asked for is proved; if nothing was asked for, whether anything is."""
+        """Whether the requested claim is proved; without a request, whether any claim is."""
         return self.positions is None or self.positions >= max(1, self.asked or 1)
 
     def covers(self, positions: int, max_head: int) -> bool:
@@ -66,7 +66,7 @@ class MachineCertificate(Certificate):
 
     @property
     def statement(self) -> str:
-        """What is proved, in words; for refused weights, nothing is."""
+        """The proved statement, as text; refused weights have none."""
         if self.positions == 0:
             return f"nothing is certified for the engine {self.engine} in {self.dtype}"
         many = self.asked if self.asked is not None and self.granted else self.positions
@@ -123,14 +123,14 @@ class MachineReport(Report[MachineCertificate]):
     """The report of ``certify`` of a machine, or a class of machines.
 
     Args:
-        runs: the runs asked about, if the question was asked in steps.
+        runs: the runs in question, if the question was in steps.
     """
 
     runs: CertifiedRuns | None = None
 
     @property
     def granted(self) -> bool:
-        """Whether the weights are right and the claim asked for is proved."""
+        """Whether the weights are right and the requested claim is proved."""
         return all(certificate.granted for certificate in self.certificates)
 
     def lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the stream can hold before each feed-forward layer, and what the layer must add: finitely many cases.
+"""The possible streams before each feed-forward layer, and the right outputs: finitely many cases.
 
 Derived from the machine alone, following Section 8.2 of the chapter; nothing is taken from the compiler except
 the spelling of tokens. Directions are given by name; `feed_forward` supplies their coordinates.
@@ -77,7 +77,7 @@ class Domain(LayerInputs):
         return VERDICTS[verdict] if verdict else Triple(self.machine.start, symbol, 0).token
 
     def after(self, state: str, symbol: str, *, at_zero: bool) -> str:
-        """Return the answer in `state` on `symbol`: what the simulator does next (Definition 8.1, repairs 4, 7)."""
+        """Return the answer in `state` on `symbol`: the simulator's next step (Definition 8.1, repairs 4, 7)."""
         machine = self.machine
         if (verdict := machine.outcome_of(state)) is not None:
             return VERDICTS[verdict]

@@ -102,7 +102,7 @@ class FeedForwardProof:
         return {self._index[name]: value for name, value in named.items() if value}
 
     def _questions(self) -> Refusal | None:
-        """The last layer, step 4: every token (by what the layer can see of it) in every context."""
+        """The last layer, step 4: every token, as the layer sees it, in every context."""
         woken: dict[tuple[tuple[int, Rational], ...], Woken] = {}
         seen, readers = self._seen(), self._neurons.readers
         often = {column for column, units in readers.items() if len(units) > OFTEN}
@@ -138,7 +138,7 @@ class FeedForwardProof:
             see((None, triple.state), triple.token, named)
         return {kind: list(streams.values()) for kind, streams in found.items()}
 
-    # ── what the cases do not cover ─────────────────────────────────────────────────────────────────────────
+    # ── beyond the cases ────────────────────────────────────────────────────────────────────────────────────
     def _strangers(self) -> Refusal | None:
         """Refuse a unit that reads a direction that can be non-zero here but that no case varies."""
         if self._ffn is None:

@@ -84,7 +84,7 @@ def layout_refusals(decoder: Decoder, domain: LayerInputs) -> Iterator[Refusal]:
 
 
 def _foreign_parts(decoder: Decoder) -> Iterator[Refusal]:
-    """Yield what the decoder has, or lacks, beside its layers."""
+    """Yield refusals of parts that the decoder has, or lacks, beside its layers."""
     for part in parts(decoder):
         if part not in (NO_BOS, AHEAD):  # masks are refused head by head
             yield _refuse(0, "layout", "the construction has no such part", f"these weights have {part}")
@@ -99,7 +99,7 @@ def _stays(token: str) -> bool:
 
 
 def embedding_refusals(decoder: Decoder, domain: LayerInputs) -> Iterator[Refusal]:
-    """Yield what is wrong in the embeddings: token t must be e_x[t], each feature the direction of its name (Eq. 8.4)."""
+    """Yield the errors in the embeddings: token t must be e_x[t], each feature the direction of its name (Eq. 8.4)."""
     layout = decoder.layout
     tokens, places = columns(decoder.token_embedding), columns(decoder.position_embedding)
     fed = frozenset(domain.tokens)
@@ -118,7 +118,7 @@ def embedding_refusals(decoder: Decoder, domain: LayerInputs) -> Iterator[Refusa
 
 
 def unembedding_refusals(decoder: Decoder, domain: LayerInputs) -> Iterator[Refusal]:
-    """Yield what is wrong in the unembedding."""
+    """Yield the errors in the unembedding."""
     last, layout, matrix = len(decoder.layers) + 1, decoder.layout, decoder.unembedding
     block = layout["e_y"]
     for row, column, value in matrix.entries():
@@ -172,7 +172,7 @@ def _refuse(layer: int, part: str, what: str, witness: str) -> Refusal:
 
 
 class Provable(Protocol):
-    """What a proof is about: a machine, or a class of machines."""
+    """The subject of a proof: a machine, or a class of machines."""
 
     @property
     def name(self) -> str:

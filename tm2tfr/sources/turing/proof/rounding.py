@@ -77,7 +77,7 @@ class Condition:
 
     Args:
         layer, part, where: the layer from 1, its part, and the head, unit or direction.
-        claim: what the condition guarantees; `formula`: the condition itself.
+        claim: the statement that the condition guarantees; `formula`: the condition itself.
 
     Raises:
         ValueError: for a negative layer.

@@ -311,7 +311,7 @@ def class_of(decoder: Decoder) -> Universal:
 
     Raises:
         CompileError: if they are not weights of a universal decoder, or have other tokens or subspaces than that class.
-        SpecError: if what is stored with them is not a class of machines.
+        SpecError: if the text stored with them is not a class of machines.
     """
     said = decoder.provenance
     name, text = provenance.name(said), provenance.source(said)
@@ -343,7 +343,7 @@ def _refuse(name: str, options: OptionValues) -> Machine:
 
 
 def _sizes(given: object) -> tuple[Any, Any] | None:
-    """Return S and K as they are given; None if that is something else. `Universal` says what is wrong with them."""
+    """Return S and K if they are given as numbers, otherwise None. `Universal` checks them."""
     if isinstance(given, str) and (match := _SIZES.fullmatch(given)):
         return int(match[1]), int(match[2])
     return (given[0], given[1]) if isinstance(given, tuple | list) and len(given) == 2 else None

@@ -1,4 +1,4 @@
-"""What an export says of all machines of a size: one model, whose prompt begins with the machine that it runs.
+"""The export of all machines of a size: one model, whose prompt begins with the machine that it runs.
 
 An export is of the class alone: its tokens have the canonical names, whichever machine is in the prompt.
 """
@@ -52,7 +52,7 @@ class ExportedClass(ExportReference):
 
     @property
     def name(self) -> str:
-        """That of the class, such as ``universal-8-4``."""
+        """The name of the class, such as ``universal-8-4``."""
         return str(self.program.empty.name)
 
     @property
@@ -66,7 +66,7 @@ class ExportedClass(ExportReference):
 
     @property
     def title(self) -> str:
-        """What the class is, in words, as the beginning of a sentence."""
+        """The class as text, as the beginning of a sentence."""
         tape = "" if self.program.tapes else f" with a {self.program.tape} tape,"
         return f"Every Turing machine{tape} with at most {self._sizes}"
 
@@ -105,7 +105,7 @@ class ExportedClass(ExportReference):
         return without_bos(text(self.program, word))
 
     def taking(self, program: object, name: str, noun: str) -> Any:
-        """Return what an export of the class is compared with where another program is given: a machine in the prompt.
+        """Return the reference of an export of the class for another program: a machine in the prompt.
 
         Raises:
             ExportError: for a program that is not a machine, or a class of another size.
@@ -211,7 +211,7 @@ class ExportedClass(ExportReference):
 
     # ── the texts of an export ──────────────────────────────────────────────────────────────────────────────────
     def introduction(self, given: str, tokenizer: str = "") -> str:
-        """Return the paragraphs of a model card that say what the model is, and how a machine is written into its prompt.
+        """Return the paragraphs of a model card about the model, and how to write a machine into its prompt.
 
         Args:
             given: nothing of it is said; tokenizer: what to know of the program that reads prompts.
@@ -258,7 +258,7 @@ def split(prompt: str, vocabulary: Collection[str]) -> list[str]:
 
 
 def _example(exported: ExportedClass) -> str:
-    """Return the paragraph about the machine that is shown, and what its names are in the prompt."""
+    """Return the paragraph about the example machine, and its names in the prompt."""
     held = exported.held
     machine, own, every = held.right, held.names, held.canonical
     known, signs = set(machine.states), set(machine.tape_alphabet)

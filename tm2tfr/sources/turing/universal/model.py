@@ -106,7 +106,7 @@ def universal_model(
 
 # ── the machine's description
 def _keys(names: MachineNames) -> Mapping[str, tuple[str, str]]:
-    """Return the state and the symbol of each token that says what a rule is for."""
+    """Return the state and the symbol of each token that begins a rule."""
     states, symbols = enumerate(names.ruled), names.symbols
     return {names.key(q, a): (state, symbol) for q, state in states for a, symbol in enumerate(symbols)}
 

@@ -1,4 +1,4 @@
-"""What the states and the symbols of a universal decoder are called, and its tokens spelled.
+"""The names of states and symbols of a universal decoder, and the spelling of its tokens.
 
 A class of machines has names of its own, the canonical ones; weights with a machine in the prompt have that machine's.
 """
@@ -22,7 +22,7 @@ MOVES = (-1, 0, 1)
 
 
 class RuleAnswer(NamedTuple):
-    """What a rule answers: the new state, by its number, the symbol written, and the move."""
+    """The answer of a rule: the number of the new state, the symbol written, and the move."""
 
     state: int
     symbol: int
@@ -30,7 +30,7 @@ class RuleAnswer(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A rule as it stands in a prompt: what is answered in `state` on `symbol`, both by their numbers."""
+    """A rule in a prompt: the answer in `state` on `symbol`, both as numbers."""
 
     state: int
     symbol: int
@@ -75,11 +75,11 @@ class MachineNames:
         return Triple(self.states[answer.state], self.symbols[answer.symbol], answer.move).token
 
     def key(self, state: int, symbol: int) -> str:
-        """Return the token of what a rule is for: ``q0,1``."""
+        """Return the token for a rule's state and symbol: ``q0,1``."""
         return key_token(self.states[state], self.symbols[symbol])
 
     def value(self, answer: RuleAnswer | GivenVerdict) -> str:
-        """Return the token of what a rule answers: ``→(q1,0,+1)`` or ``→ACC``."""
+        """Return the token for a rule's answer: ``→(q1,0,+1)`` or ``→ACC``."""
         return value_token(answer if isinstance(answer, str) else self.triple(answer))
 
     def rule(self, entry: Entry) -> tuple[str, str]:
@@ -109,12 +109,12 @@ class MachineNames:
 
 
 def key_token(state: str, symbol: str) -> str:
-    """Return the token of what a rule is for."""
+    """Return the token for a rule's state and symbol."""
     return f"{state},{symbol}"
 
 
 def value_token(answer: str) -> str:
-    """Return the token of what a rule answers: a triple or a verdict."""
+    """Return the token for a rule's answer: a triple or a verdict."""
     return f"{ARROW}{answer}"
 
 

@@ -31,7 +31,7 @@ def page(universal: Universal) -> Page:
 
 
 def standalone(universal: Universal) -> Standalone:
-    """Return what a page needs in which any machine of the class runs.
+    """Return the data of a page in which any machine of the class runs.
 
     Raises:
         CompileError: for more states than there are signs for, and for a prompt that was given itself.

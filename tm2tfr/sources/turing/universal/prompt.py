@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     r"|[^\s,→()]+,\s*[^\s,→]+(?=\s*(?:→|->))"
     r"|(?:(?!→|->)\S)+"
 )
-"""A token: what a rule answers, with an arrow before it; what it is for; any other. White space within is an error."""
+"""A token: a rule's answer, after an arrow; its state and symbol; any other. White space within is an error."""
 _SPACE = re.compile(r"\s+")
 _DIGITS = 9
 """The most digits of an id."""
@@ -283,7 +283,7 @@ class _Reader:
         return f"{text} is neither part of a rule nor an input symbol", remedy
 
     def _with_comma(self, text: str) -> str:
-        """Return what a rule is for, if another sign stands where its comma should be; otherwise the empty string."""
+        """Return a rule's state and symbol, if it has another sign in place of its comma; otherwise the empty string."""
         parts = _WITHOUT_COMMA.fullmatch(text)
         found = "" if parts is None else ",".join(parts.groups())
         return found if found in self._keys else ""

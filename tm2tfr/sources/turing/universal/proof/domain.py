@@ -1,4 +1,4 @@
-"""What the stream of the universal decoder can hold before each feed-forward layer, for every machine of a class at once.
+"""The possible streams of the universal decoder before each feed-forward layer, for every machine of a class at once.
 
 Derived from the sizes of the class alone. A position before the input is fed the name of a tape, or a part of a rule;
 then come input symbols, BOS, and triples. Which rules there are is left open: whatever a rule can be occurs in a case.
@@ -139,12 +139,12 @@ class ClassDomain(LayerInputs):
 
     @cached_property
     def _rules(self) -> tuple[tuple[str, str], ...]:
-        """What a rule can answer, and what that is at the left end: there, a move to the left stays (repair 4)."""
+        """The possible answers of a rule, and their form at the left end, where a move to the left stays (repair 4)."""
         found = [(triple.token, triple._replace(move=max(triple.move, 0)).token) for triple in self.triples]
         return (*found, (ACC, ACC), (REJ, REJ))
 
     def context(self, question: Question) -> Coordinates:
-        """Return what the stream holds before the last layer, beside the token and what is unpacked from it.
+        """Return the content of the stream before the last layer, beside the token and its parts.
 
         Where there is no rule, ``out`` and the two flags are 0; that nothing depends on them there, `answers` shows.
         """
@@ -241,7 +241,7 @@ class ClassDomain(LayerInputs):
 # token that no machine has had before. So a few machines use every part of a rule; tokens that a refusal names come
 # first.
 GivenAnswer = RuleAnswer | GivenVerdict
-"""What a rule answers."""
+"""The answer of a rule."""
 STEPS = 40
 """The number of steps of each run that is tried."""
 MACHINES = 100

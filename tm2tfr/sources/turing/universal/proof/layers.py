@@ -56,19 +56,19 @@ from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head
 
 COUNT: Carried = {("k/(i+1)", "[rule]"): 1}
-"""What the mean over the description carries."""
+"""The values that the mean over the description carries."""
 FORMS = {
     "moves": "does not attend to all positions alike",
     "description": "does not attend to all positions alike",
     "last key": "is not the last key, B·[key] + T·v·j with 0 < T ≤ B",
     "tape": "does not look at position 0, v·(2tj - j²) with t = -1 up to a factor",
 }
-"""What a head of layer 2 is for -> what is wrong with its scores."""
+"""The purpose of a head of layer 2 -> the error in its scores."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """What is proved about the heads that read a machine's description: their names, and T/B of the last key.
+    """The proof about the heads that read a machine's description: their names, and T/B of the last key.
 
     Args:
         given: the head that reads the input; None if there are no input symbols.
@@ -103,14 +103,14 @@ class ClassHeadProof(HeadProof):
 
     @property
     def description(self) -> Description | None:
-        """What is proved about the heads that read the description; None if one is refused."""
+        """The proof about the heads that read the description; None if one is refused."""
         if self._last_key is None or self._rule_head is None:
             return None
         return Description(*self._last_key, self._served.get("h+k"), self._rule_head)
 
     # ── layer 2 ─────────────────────────────────────────────────────────────────────────────────────────────
     def _roles(self) -> Mapping[str, Carried]:
-        """Return what each head of layer 2 is for, and what it carries."""
+        """Return the purpose of each head of layer 2, and the values that it carries."""
         names = self._class.names
         keys: Carried = {}
         for q in names.ruled:
@@ -331,7 +331,7 @@ def _some(part: FeedForward, chosen: NDArray[np.bool_], *, offset: bool) -> Feed
 # row to row with the actual weights, there is a bound e on the error of every logit of layer 7. In exact arithmetic the
 # logit of the right answer is ahead of all others by G or more, also from the weights: it stays ahead if 2e < G.
 MEANS = ("r*_q", "r*_a", "out")
-"""What the last head carries: means, where there is no rule."""
+"""The values that the last head carries: means, where there is no rule."""
 
 
 def class_conditions(
@@ -340,7 +340,7 @@ def class_conditions(
     """Yield the conditions for floats of `dtype`, in the order of the layers.
 
     Args:
-        decoder: with its subspaces called what they hold.
+        decoder: with its subspaces named after their contents.
         longest: L.
     """
     u, ratio, key = roundoff(dtype), description.ratio, description.last_key
