@@ -1,5 +1,5 @@
 // A link that carries a source and its input in its fragment, which no browser sends to any server: JSON, deflated, as
-// base64url. Whoever made a link is not trusted: its size is bounded, its parts are texts, and it is opened as a
+// base64url. The author of a link is not trusted: its size is bounded, its parts are texts, and it is opened as a
 // source of its own, beside what is there.
 
 import { lines, type Options } from "./api";

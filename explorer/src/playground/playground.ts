@@ -41,7 +41,7 @@ export class Playground {
   private readonly editor: Editor;
   private readonly tabs = new Tabs((source) => void this.go(source), (source) => void this.close(source));
   private readonly library = new Library((source) => void this.open(source).then(() => this.editor.view.focus()));
-  private readonly problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.mend(fix));
+  private readonly problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.apply(fix));
   private readonly inputs = new Inputs((chosen) => this.chose(chosen));
   private readonly exports = new Exports((what, to) => void this.save(what, to), () => void this.link());
   private readonly message = new Message();

@@ -1658,7 +1658,7 @@ var explorer = (() => {
 
   // src/live/document.ts
   var NAMES = ["winner", "count", "score", "runner", "runner_score"];
-  var Shelf = class {
+  var Extra = class {
     columns = [];
     add(values) {
       this.columns.push(values);
@@ -1668,7 +1668,7 @@ var explorer = (() => {
   function shelved(columns, { at }) {
     return at < 0 ? columns[-1 - at] : null;
   }
-  function documented(old, ran, word, result, shelf) {
+  function documented(old, ran, word, result, extra) {
     const { rows, expected, divergence, compared: compared2, answer, T, recorder } = ran;
     const { shown: shown2 } = old.live;
     const show = (text) => Object.hasOwn(shown2, text) ? shown2[text] : visible(text);
@@ -1686,21 +1686,21 @@ var explorer = (() => {
       prompt: ran.prompt,
       lead: ran.lead,
       count: count2,
-      rows: sheet(old.columns, rows, texts, show, shelf),
-      expected: divergence ? sheet(old.columns, expected, texts, show, shelf) : null,
+      rows: sheet(old.columns, rows, texts, show, extra),
+      expected: divergence ? sheet(old.columns, expected, texts, show, extra) : null,
       checked: expected.length,
-      unspecified: unspecified(old.columns, expected, shelf),
+      unspecified: unspecified(old.columns, expected, extra),
       divergence,
       layers: old.layers.map((layer, l) => {
         const passes = recorder.seen.filter((_, step) => recorder.steps[step][0] === l);
-        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, shelf) } : head) };
+        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, extra) } : head) };
       }),
       steps: recorder.steps,
-      stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
+      stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: extra.add(values.upto(count2)), ...coordinates(others, count2) }])),
       texts: [...texts.keys()]
     };
   }
-  function sheet(columns, rows, texts, show, shelf) {
+  function sheet(columns, rows, texts, show, extra) {
     const interned = (cell) => {
       if (cell === null || cell === ANY) return 0;
       const text = show(String(cell));
@@ -1708,20 +1708,20 @@ var explorer = (() => {
       return texts.get(text) + 1;
     };
     const number3 = (cell) => cell === ANY ? 0 : Number(cell);
-    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, shelf.add(Float64Array.from(rows, (row) => (numeric ? number3 : interned)(row[n])))]));
+    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, extra.add(Float64Array.from(rows, (row) => (numeric ? number3 : interned)(row[n])))]));
   }
-  function unspecified(columns, expected, shelf) {
+  function unspecified(columns, expected, extra) {
     const free = columns.flatMap(({ name }, n) => {
       const cells2 = Uint8Array.from(expected, (row) => Number(row[n] === ANY));
       return cells2.includes(1) ? [[name, cells2]] : [];
     });
-    return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
+    return Object.fromEntries(free.map(([name, cells2]) => [name, extra.add(cells2)]));
   }
-  function looks2(passes, count2, shelf) {
-    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
+  function looks2(passes, count2, extra) {
+    const places = Object.fromEntries(NAMES.map((name) => [name, extra.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
     const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
     const weights = passes.flatMap((seen) => [...seen.weights].filter(([i]) => i < count2).sort(([a], [b]) => a - b).map(([, own]) => own));
-    const soft = weights.length ? { weights: shelf.add(joined(weights)) } : {};
+    const soft = weights.length ? { weights: extra.add(joined(weights)) } : {};
     return { ...soft, seen: places, sharers };
   }
   function joined(parts3) {
@@ -2864,7 +2864,7 @@ var explorer = (() => {
 
   // src/live/worker.ts
   function carriedOut({ runs, word, text, ends: ends2, maxSteps, gates, sequence: sequence2 }, progress) {
-    const shelf = new Shelf();
+    const extra = new Extra();
     let done = 0;
     const made = runs.map(({ spec, decoder, right, about }) => {
       const { columns, subspaces, live, tape } = spec;
@@ -2873,9 +2873,9 @@ var explorer = (() => {
       const search = live.claims && !isSoft(right) ? { right, about, claims: live.claims } : null;
       const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth: truth2, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
-      return documented(spec, ran, text === null ? word : [...text], truth2?.result() ?? "", shelf);
+      return documented(spec, ran, text === null ? word : [...text], truth2?.result() ?? "", extra);
     });
-    return { runs: made, columns: shelf.columns };
+    return { runs: made, columns: extra.columns };
   }
   function serve() {
     addEventListener("message", ({ data }) => {

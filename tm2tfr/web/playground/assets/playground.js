@@ -23970,13 +23970,13 @@
       const marks2 = diagnostics.flatMap((found) => {
         if (found.line === null) return [];
         const [from, to] = range(doc2, found.line, found.column, found.length);
-        const actions = found.fixes.map((fix) => ({ name: fix.label, apply: () => this.mend(fix, doc2) }));
+        const actions = found.fixes.map((fix) => ({ name: fix.label, apply: () => this.apply(fix, doc2) }));
         return [{ from, to, severity: found.severity, message: sentence(found), renderMessage: () => el("span", {}, sentence(found)), actions }];
       });
       this.view.dispatch(setDiagnostics(this.view.state, marks2.sort((a, b) => a.from - b.from)));
     }
     /** Carry out a fix that was found in `doc`; where the text has changed since then, a new answer is on its way. */
-    mend(fix, doc2 = this.view.state.doc) {
+    apply(fix, doc2 = this.view.state.doc) {
       if (!doc2.eq(this.view.state.doc)) return;
       const [from, to] = range(doc2, fix.line, fix.column, fix.length);
       this.view.dispatch({ changes: { from, to, insert: fix.replacement }, selection: { anchor: from + fix.replacement.length }, userEvent: "input.complete", scrollIntoView: true });
@@ -24333,14 +24333,14 @@
   // src/playground/problems.ts
   var SIGNS = { error: "✗", warning: "!", info: "i" };
   var Problems = class {
-    constructor(go, mend) {
+    constructor(go, apply) {
       this.go = go;
-      this.mend = mend;
+      this.apply = apply;
       this.element = el("section", { class: "problems", "aria-label": "Problems" }, el("div", { class: "problems-top" }, this.title, this.recognised), this.said, el("div", { class: "problems-list", tabindex: 0, role: "group", "aria-label": "List of problems" }, this.list));
       this.show(null);
     }
     go;
-    mend;
+    apply;
     element;
     list = el("ol", {});
     title = el("h2", {});
@@ -24373,8 +24373,8 @@
       const place = line === null ? null : el("span", { class: "place" }, column3 === null ? `line ${line}` : `${line}:${column3}`);
       const words2 = [el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[severity] ?? "i"), place, el("span", { class: "what" }, what, remedy ? ": " : "", remedy ? el("span", { class: "remedy" }, remedy) : null)];
       const problem = line === null ? el("span", { class: "problem" }, ...words2) : el("button", { type: "button", class: "problem", click: () => this.go(found) }, ...words2);
-      const mending = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.mend(fix) }, fix.label));
-      return el("li", { class: severity }, problem, ...mending);
+      const buttons = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.apply(fix) }, fix.label));
+      return el("li", { class: severity }, problem, ...buttons);
     }
   };
 
@@ -31031,7 +31031,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     editor;
     tabs = new Tabs((source) => void this.go(source), (source) => void this.close(source));
     library = new Library((source) => void this.open(source).then(() => this.editor.view.focus()));
-    problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.mend(fix));
+    problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.apply(fix));
     inputs = new Inputs((chosen) => this.chose(chosen));
     exports = new Exports((what, to) => void this.save(what, to), () => void this.link());
     message = new Message();
