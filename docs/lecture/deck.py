@@ -107,7 +107,7 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 
 def section(n: int, html: str, last: int) -> str:
-    """Return one slide, with what is said in comments as its notes."""
+    """Return one slide, with its comments as notes."""
     notes = " ".join(note.strip() for note in NOTE.findall(html))
     aside = f'<aside aria-label="Notes of slide {n}"><p>{notes}</p></aside>' if notes else ""
     shown = NOTE.sub("", html).strip()

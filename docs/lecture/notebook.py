@@ -20,7 +20,7 @@ FENCE = re.compile(r"^```(python|console)\n(.*?)^```\n", re.MULTILINE | re.DOTAL
 SOLUTION = "### Solution"  # then the number of the exercise, so that each heading is one of its own
 WORDS = {
     "here and in the [notebook](../notebooks/exercises.ipynb)": "here and [on the site](../lecture/exercises.md)",
-    " [For paper](index.md#the-exercises-on-paper), there is a sheet without them.": "",
+    " [A sheet to print](index.md#the-exercises-on-paper) leaves the solutions out.": "",
     "</details>\n": "",
 }
 """What stands in the page -> what stands in the notebook."""

@@ -1,4 +1,4 @@
-"""The page "What of the papers runs": its tables, from one file of rows for each paper.
+"""The page "The papers, claim by claim": its tables, from one file of rows for each paper.
 
 In `papers/index.md` a mark `<!-- rows of NAME -->` stands for the table of `NAME.yaml`, and `<!-- counts -->` for how many
 rows are in each state. `tests/site/test_papers.py` runs the commands. A row has
@@ -58,7 +58,7 @@ class Row:
 
     def __post_init__(self) -> None:
         if self.state not in STATES:
-            raise PluginError(f"{self.what}: {self.state!r} is no state: use one of {', '.join(STATES)}")
+            raise PluginError(f"{self.what}: {self.state!r} is not a state: use one of {', '.join(STATES)}")
         if (self.state == "not run") != (not self.run) or bool(self.run) != bool(self.shows):
             raise PluginError(f"{self.what}: a row has a command and what it shows, unless it is not run")
         if self.state != "as printed" and not self.why:

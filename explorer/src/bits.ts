@@ -103,7 +103,7 @@ export class BitsPanel {
     const answer = run.rows.answer(i);
     const gate = circuit.answered(i);
     const given = [circuit.isInput(i) ? "The input " : "The gate ", token(circuit.name(i)), circuit.isInput(i) ? " is " : " gave ", token(run.rows.fed(i)), ". "];
-    if (gate === null) return [...given, "What the decoder answers before the last input is not used."];
+    if (gate === null) return [...given, "The decoder's answers before the last input are not used."];
     const operands = circuit.operands(gate);
     const values = operands.map((operand) => bits.at(operand, i) ?? "?").join(", ");
     const due = bits.computed(gate, i);

@@ -87,7 +87,7 @@ export interface RunSpec {
   engine: string;
   dtype: string;
   answer: string;
-  /** What the run is of, and what says what is right: a machine and its simulator, a circuit and its evaluator. */
+  /** The kind of source of the run, and its reference: a machine and its simulator, a circuit and its evaluator. */
   noun: string;
   reference: string;
   /** The outputs of a circuit in words, if the run was checked. */
@@ -131,13 +131,13 @@ export interface RunSpec {
 
 /** What the page needs to record another run of the same weights. */
 export interface LiveSpec {
-  /** What the weights claim; null where no model says what is right inside. */
+  /** What the weights claim; null where there is no model of the stream. */
   claims: Claims | null;
   /** Whether the recorded run was compared with a reference, be it in the page or not. */
   compared: boolean;
   /** How the cells of each column are read. */
   readout: ReadSpec[];
-  /** What says what is right; null if nothing does. */
+  /** The reference; null if there is none. */
   reference: Reference | null;
   /** How texts are shown that are not shown as they are. */
   shown: Record<string, string>;

@@ -6,7 +6,7 @@ import { serve } from "./live/worker";
 
 declare global {
   interface Window {
-    /** What the page shows, for whoever wants to look at the numbers in the browser's console. */
+    /** What the page shows, for users who look at the numbers in the browser's console. */
     tm2tfrShows?: { data: PageData; buffers: Buffers };
   }
 }

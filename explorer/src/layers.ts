@@ -93,7 +93,7 @@ export class Layers {
   private answers(): Card {
     const wrote = el("p", { class: "wrote" });
     const button = this.button("✓", "outputs", () => this.store.top);
-    const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+    const meaning = el("span", { class: "meaning" }, "the values that the unembedding reads from the stream after the last layer");
     const number = this.run.spec.layers.length + 1;
     const weights = this.broken && this.changeable(new WeightsCard(this.broken, number, "the unembedding", []));
     const card = el("li", { class: "layer outputs-card", "data-layer": number }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
@@ -132,7 +132,7 @@ export class Layers {
   private unembedding(broken: Broken): HTMLElement {
     const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
     const name = el("span", { class: "layer-name" }, "unembedding");
-    const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+    const meaning = el("span", { class: "meaning" }, "one logit per token: the next token is the first one with the largest logit");
     return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
   }
 
@@ -258,7 +258,7 @@ class Passes {
     const button = (sign: string, name: string, by: number) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign);
     this.back = button("‹", "the pass before", -1);
     this.on = button("›", "the next pass", 1);
-    const what = first === last ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last + 1} are run again and again:`;
+    const what = first === last ? `layer ${first + 1} runs repeatedly:` : `layers ${first + 1} to ${last + 1} run repeatedly:`;
     this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
   }
 

@@ -24,7 +24,7 @@ export class ModelPanel {
     this.element = el(
       "details",
       { class: "panel model-panel" },
-      el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
+      el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and its readers"))),
       first,
       heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null,
     );

@@ -9,17 +9,17 @@ const STREAM: Term[] = [
   ["residual stream", "the vector that a position carries through the layers; the embedding writes it first, and every layer adds to it"],
   ["subspace", "the coordinates of that vector that hold one variable"],
   ["layer", "attention, feed-forward, or both: heads read other positions, ReLU units compute from this one alone"],
-  ["head 2.1", "head 1 of layer 2; an arc shows which position it attends to"],
-  ["score", "how well a position matches what the head looks for: query · key. The head attends to the largest; positions that tie share the attention equally"],
-  ["runner-up, gap", "the best score at any other position, and how far below it is: the larger the gap, the more softmax and rounding are tolerated"],
-  ["unembedding", "the matrix that reads the answer off the stream after the last layer"],
+  ["head 2.1", "head 1 of layer 2, both counted from 1; an arc shows which position it attends to. In the path of a weight heads count from 0: layers.2.heads.0"],
+  ["score", "how well a position matches the head's query: query · key. The head attends to the largest; positions that tie share the attention equally"],
+  ["runner-up, gap", "the best score at any other position, and its distance from the best: with a larger gap the head tolerates more rounding and a higher temperature of softmax"],
+  ["unembedding", "the matrix that computes the answer from the stream after the last layer"],
 ];
 const RASP: Term[] = [
   ["s-op", "a variable of the program: one value at every position"],
   ["selector", "which positions (columns) each position (row) reads"],
   ["aggregate", "the mean of an s-op over the selected positions, or the value at the one selected position"],
   ["X.share, mean X.share", "made by the compiler: the attention that falls on the marked positions, from which the next layer computes X"],
-  ["picked X, found by X", "made by the compiler: what the head copied, and whether its selector selects anything"],
+  ["picked X, found by X", "made by the compiler: the value that the head copied, and whether its selector selects anything"],
   ["steps of X", "made by the compiler: ReLU units that tell the possible values of X apart"],
 ];
 const LOGIC: Term[] = [
@@ -40,6 +40,7 @@ const MACHINE: Term[] = [
   ["q, b, m", "the parts of the token: state, symbol written, move"],
   ["h, a", "the cell under the head, and the symbol in it"],
   ["δ(q, a)", "the rule of the machine for state q and symbol a"],
+  ["T", "the number of intermediate steps: the tokens between BOS and the verdict"],
 ];
 
 /** The terms of a page, those of its kind of source first. */

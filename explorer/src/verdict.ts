@@ -12,7 +12,7 @@ import { blamedLayer, count, shortened, STOP, typesetter, VERDICTS } from "./wor
 export function notices(runs: Run[], store: Store, searched: number | null): HTMLElement[] {
   const wrong = runs.filter((run) => run.spec.divergence);
   if (runs.length > 1 && !wrong.length)
-    return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
+    return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` The head never does so on any of the ${count(searched, "input")} tried.`)];
   return wrong.map((run) => {
     const { position, column, expected, found, cause } = run.spec.divergence!;
     const whose = runs.length > 1 ? (run.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run") : "This run";
@@ -65,7 +65,7 @@ function labelled(run: Run): string {
 /** What a circuit's run computes. */
 function outcome(run: Run): string {
   const { T, agrees, result, divergence } = run.spec;
-  if (divergence?.column === STOP) return "every bit is right, but the end is not";
+  if (divergence?.column === STOP) return "every bit is right, but the run ends in the wrong place";
   if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
   if (T === null) return `cut off at position ${run.count - 1}`;
   const gates = count(T, "gate");

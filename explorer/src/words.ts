@@ -23,7 +23,7 @@ export function plainMath(text: string): Node[] {
   return text.split(/(?<=⟩)_([ij])/).map((part, n) => (n % 2 ? el("sub", {}, part) : document.createTextNode(part)));
 }
 
-/** What sets formulas of a run: in a program's own names an underscore is no mark. */
+/** What sets formulas of a run: in a program's own names an underscore is not a mark. */
 export function typesetter({ labels }: RunSpec): (text: string) => Node[] {
   return labels ? plainMath : math;
 }
@@ -113,9 +113,9 @@ function token(text: string): HTMLElement {
 function described(run: Run, description: Description | null, i: number): (Node | string)[] {
   const rule = description?.ruleAt(i);
   const place = ["The prompt describes the machine: ", token(run.rows.fed(i))];
-  if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
-  if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
-  return [...place, " is what the rule for ", token(rule.wanted), " answers."];
+  if (!rule) return [...place, i > 0 ? "." : run.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape is infinite in both directions."];
+  if (i === rule.key) return [...place, " is the pair of the next rule: a state and the symbol under the head."];
+  return [...place, " is the answer of the rule for ", token(rule.wanted), "."];
 }
 
 /** What the prompt says of a position, and what the decoder answers; `atWall`: whether the head can go no further left. */
@@ -140,7 +140,7 @@ export function lookedUp({ wanted, look, found, due }: Lookup): (Node | string)[
 /** What happens at a position of any run: which token is given, and which is answered. */
 export function plainStory(run: Run, i: number): (Node | string)[] {
   const { rows } = run;
-  if (i < run.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+  if (i < run.turn) return ["The prompt: ", token(rows.fed(i)), ". The decoder's answer to it is not used."];
   const then = run.ends(i) ? ", which ends the run." : ", which is the next token.";
   const given = i === run.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
   return [...given, " It answers with ", token(rows.answer(i)), then];

@@ -1,4 +1,4 @@
-"""The page "What of the papers runs": every number of the papers has a row, and every row's command shows what it says."""
+"""The page "The papers, claim by claim": every number of the papers has a row, and every row's command shows what it says."""
 
 from __future__ import annotations
 

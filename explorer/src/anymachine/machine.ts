@@ -1,4 +1,4 @@
-// What a Turing machine is, and what is wrong with one that is none: tm2tfr/sources/turing/spec.py again, with its words.
+// The definition of a Turing machine, and the messages for invalid ones: tm2tfr/sources/turing/spec.py again, word for word.
 
 import { quoted } from "../live/refusals";
 import { didYouMean, listing, size } from "./text";

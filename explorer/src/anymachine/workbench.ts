@@ -219,7 +219,7 @@ export class Workbench {
     const ready = this.check();
     if (!ready) {
       const problems = counted(this.problems.querySelectorAll("li.error").length, "problem");
-      this.say(`Nothing was run: ${problems} with the machine. The page shows the run before.`);
+      this.say(`Nothing was run: ${problems} with the machine. The page shows the previous run.`);
       return this.problems.scrollIntoView({ block: "nearest" });
     }
     const box = this.box(ready.machine);
@@ -257,7 +257,7 @@ export class Workbench {
   private halt(): void {
     this.running?.stop();
     this.working(false);
-    this.say("Stopped: the page shows the run before.");
+    this.say("Stopped: the page shows the previous run.");
   }
 
   private working(on: boolean): void {

@@ -32,7 +32,7 @@ export class WeightsCard {
     const form = el(
       "form",
       { class: "change", submit: (event: SubmitEvent) => this.submit(event) },
-      el("p", { class: "hint", id: `${id}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+      el("p", { class: "hint", id: `${id}-hint` }, "Break it: click a number, or write a weight and its new value. Then run: the check names the wrong layer."),
       el("label", { for: id }, "change "),
       this.field,
       el("button", { type: "submit", class: "small" }, "Set"),

@@ -1,8 +1,8 @@
 // Why changed weights went wrong: the first layer and subspace with a wrong value, searched for as tm2tfr/runs/cause.py does.
 //
-// What is right is what the unchanged weights hold on the tokens of the right run, as long as every cell of their table is
-// right: tm2tfr check compares with the model itself. Data says which subspace holds something after which stage, and of
-// which heads it is known where they have to look.
+// The reference is the stream of the unchanged weights on the tokens of the right run, as long as every cell of their table
+// is right; tm2tfr check compares with the model instead. The data of the page says which subspace holds a value after which
+// stage, and which heads have a known target.
 
 import type { About, Decoder, Head } from "../live/decoder";
 import { inSight, type Look } from "../live/attention";

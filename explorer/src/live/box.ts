@@ -122,7 +122,7 @@ export class Box {
 
   private halt(): void {
     this.end();
-    this.say("Stopped: the page shows the run before.");
+    this.say("Stopped: the page shows the previous run.");
   }
 
   private recorded(): void {

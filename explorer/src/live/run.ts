@@ -13,7 +13,7 @@ import { agrees, ANY, type Cell, type Truth } from "./truth/reference";
 
 /** What takes the place of a column where a decoder stops in the wrong place. */
 const STOP = "stop";
-/** What takes the place of the cause of a divergence where no model says what is right inside. */
+/** The text in place of the cause of a divergence where there is no model of the stream. */
 const UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
 const OUTCOMES: Record<string, string> = { ACC: "accept", REJ: "reject", HALT: "halt" };
 

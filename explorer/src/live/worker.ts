@@ -2,7 +2,7 @@
 
 import { type About, aboutOf, decoderOf, type Decoder, isSoft } from "./decoder";
 import type { Buffers, Heading, Numbers, RunSpec } from "../data";
-import { documented, Shelf } from "./document";
+import { documented, Extra } from "./document";
 import { Refused } from "./refusals";
 import { run } from "./run";
 import type { SequenceSpec } from "../sequence/spec";
@@ -29,7 +29,7 @@ export interface Finished {
 
 /** Carry out an order; progress: called with the number of positions done in all runs. Throws `Refused`. */
 export function carriedOut({ runs, word, text, ends, maxSteps, gates, sequence }: Order, progress: (done: number) => void): Finished {
-  const shelf = new Shelf();
+  const extra = new Extra();
   let done = 0;
   const made = runs.map(({ spec, decoder, right, about }) => {
     const { columns, subspaces, live, tape } = spec;
@@ -38,9 +38,9 @@ export function carriedOut({ runs, word, text, ends, maxSteps, gates, sequence }
     const search = live.claims && !isSoft(right) ? { right, about, claims: live.claims } : null;
     const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends, maxSteps, search }, (positions) => progress(done + positions));
     done += ran.rows.length;
-    return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
+    return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", extra);
   });
-  return { runs: made, columns: shelf.columns };
+  return { runs: made, columns: extra.columns };
 }
 
 type Message = { done: number } | { finished: Finished } | { refused: string } | { broken: string };

@@ -4,7 +4,7 @@ import type { PageData } from "../data";
 
 export type Kind = "turing" | "circuit" | "rasp" | "logic" | "automaton";
 
-/** A replacement that mends a problem; lines and columns count from 1, columns and lengths as JavaScript counts. */
+/** A replacement that fixes a problem; lines and columns count from 1, columns and lengths as JavaScript counts. */
 export interface Fix {
   label: string;
   line: number;

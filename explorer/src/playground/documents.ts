@@ -1,4 +1,4 @@
-// The sources that are open: their texts, what was chosen beside them, and what is kept of them in this browser.
+// The open sources: their texts, the choices beside them, and the part that is stored in this browser.
 
 import type { EditorState } from "@codemirror/state";
 import type { Answer, Kind, Options } from "./api";

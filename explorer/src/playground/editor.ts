@@ -91,14 +91,14 @@ export class Editor {
     const marks: Mark[] = diagnostics.flatMap((found) => {
       if (found.line === null) return [];
       const [from, to] = range(doc, found.line, found.column, found.length);
-      const actions: Action[] = found.fixes.map((fix) => ({ name: fix.label, apply: () => this.mend(fix, doc) }));
+      const actions: Action[] = found.fixes.map((fix) => ({ name: fix.label, apply: () => this.apply(fix, doc) }));
       return [{ from, to, severity: found.severity, message: sentence(found), renderMessage: () => el("span", {}, sentence(found)), actions }];
     });
     this.view.dispatch(setDiagnostics(this.view.state, marks.sort((a, b) => a.from - b.from)));
   }
 
   /** Carry out a fix that was found in `doc`; where the text has changed since then, a new answer is on its way. */
-  mend(fix: Fix, doc: Text = this.view.state.doc): void {
+  apply(fix: Fix, doc: Text = this.view.state.doc): void {
     if (!doc.eq(this.view.state.doc)) return;
     const [from, to] = range(doc, fix.line, fix.column, fix.length);
     this.view.dispatch({ changes: { from, to, insert: fix.replacement }, selection: { anchor: from + fix.replacement.length }, userEvent: "input.complete", scrollIntoView: true });

@@ -20,7 +20,7 @@ export class Exports {
   constructor(save: (what: Export, to: string) => void, link: () => void) {
     this.buttons = FILES.map(([what, name, about]) => el("button", { type: "button", class: "small", title: about, "data-export": what, click: () => save(what, what === "source" ? this.format.value : "") }, name));
     this.offer([]);
-    const linking = el("button", { type: "button", class: "small", title: "copy a link that carries source and input", "data-export": "link", click: link }, "link");
+    const linking = el("button", { type: "button", class: "small", title: "copy a link with the source and the input", "data-export": "link", click: link }, "link");
     this.element = el("div", { class: "exports", role: "group", "aria-label": "Save" }, el("span", { class: "exports-title", "aria-hidden": "true" }, "save"), this.buttons[0]!, this.format, ...this.buttons.slice(1), linking);
   }
 

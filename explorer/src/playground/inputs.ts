@@ -42,7 +42,7 @@ export class Inputs {
       this.say({ options: /^[1-9]\d*$/.test(said) ? { ...others, max_steps: Number(said) } : others });
     };
     this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number });
-    this.stepsLabel = el("label", { title: "how many steps a run may take" }, "step limit ", this.steps);
+    this.stepsLabel = el("label", { title: "the most steps that a run may take" }, "step limit ", this.steps);
     this.boundary = el(
       "select",
       { change: () => this.say({ options: { ...this.chosen.options, left_boundary: this.boundary.value } }) },

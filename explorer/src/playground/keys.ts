@@ -8,7 +8,7 @@ const KEYS: [string, string][] = [
   ["Ctrl Z, Ctrl Y", "undo, redo; each source has its own history"],
   ["Ctrl F", "search in the text"],
   ["F8, Shift F8", "the next problem, the previous one"],
-  ["↓ ↑", "in the list of sources: go through what was found"],
+  ["↓ ↑", "in the list of sources: go through the results"],
   ["← →", "between source and run: move the border"],
   ["?", "outside the text: the terms and the keys of the run"],
 ];

@@ -1,5 +1,5 @@
 // A link that carries a source and its input in its fragment, which no browser sends to any server: JSON, deflated, as
-// base64url. Whoever made a link is not trusted: its size is bounded, its parts are texts, and it is opened as a
+// base64url. The author of a link is not trusted: its size is bounded, its parts are texts, and it is opened as a
 // source of its own, beside what is there.
 
 import { lines, type Options } from "./api";
@@ -48,7 +48,7 @@ export async function opened(hash: string): Promise<Linked | string> {
 
 /** What a text, as JSON, carries, or why it cannot be opened. */
 export function checked(text: string): Linked | string {
-  const damaged = "the link does not carry a source";
+  const damaged = "the link contains no source";
   let said: unknown;
   try {
     said = JSON.parse(text);
@@ -82,7 +82,7 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<A
     size += value.length;
     if (size > LARGEST) {
       await reader.cancel();
-      throw new RangeError("the link carries more than a source may have");
+      throw new RangeError("the source in the link is too long");
     }
     parts.push(value);
   }

@@ -41,7 +41,7 @@ export class Playground {
   private readonly editor: Editor;
   private readonly tabs = new Tabs((source) => void this.go(source), (source) => void this.close(source));
   private readonly library = new Library((source) => void this.open(source).then(() => this.editor.view.focus()));
-  private readonly problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.mend(fix));
+  private readonly problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.apply(fix));
   private readonly inputs = new Inputs((chosen) => this.chose(chosen));
   private readonly exports = new Exports((what, to) => void this.save(what, to), () => void this.link());
   private readonly message = new Message();
@@ -236,7 +236,7 @@ export class Playground {
     clearTimeout(this.keeping);
     if (!this.sources.includes(this.current)) return true; // nothing is open yet, or it was just closed
     const done = keep(this.current);
-    if (!done) this.message.show("This browser keeps no more texts: close some sources, or save them as files.");
+    if (!done) this.message.show("This browser's storage is full: close some sources, or save them as files.");
     return done;
   }
 
@@ -324,8 +324,8 @@ export class Playground {
       await this.result.show(source.shown);
     } else if (source.shown && text.trim()) {
       const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
-      this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
-    } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
+      this.result.stale(wrong ? "from the last valid source" : "from the last valid input");
+    } else this.result.nothing(answer.diagnostics.length ? "No run yet: fix the errors in the source." : "No run yet.");
     this.problems.say(run ? this.result.outcome : "");
     document.documentElement.dataset["answered"] = String(Number(document.documentElement.dataset["answered"] ?? 0) + 1);
   }

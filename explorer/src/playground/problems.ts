@@ -16,7 +16,7 @@ export class Problems {
 
   constructor(
     private readonly go: (found: Diagnostic) => void,
-    private readonly mend: (fix: Fix) => void,
+    private readonly apply: (fix: Fix) => void,
   ) {
     this.element = el("section", { class: "problems", "aria-label": "Problems" }, el("div", { class: "problems-top" }, this.title, this.recognised), this.said, el("div", { class: "problems-list", tabindex: 0, role: "group", "aria-label": "List of problems" }, this.list));
     this.show(null);
@@ -50,7 +50,7 @@ export class Problems {
     const place = line === null ? null : el("span", { class: "place" }, column === null ? `line ${line}` : `${line}:${column}`);
     const words = [el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[severity] ?? "i"), place, el("span", { class: "what" }, what, remedy ? ": " : "", remedy ? el("span", { class: "remedy" }, remedy) : null)];
     const problem = line === null ? el("span", { class: "problem" }, ...words) : el("button", { type: "button", class: "problem", click: () => this.go(found) }, ...words);
-    const mending = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.mend(fix) }, fix.label));
-    return el("li", { class: severity }, problem, ...mending);
+    const buttons = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.apply(fix) }, fix.label));
+    return el("li", { class: severity }, problem, ...buttons);
   }
 }

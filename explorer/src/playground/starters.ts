@@ -1,4 +1,4 @@
-// What an empty source shows in the place of its text: what may be written there, and something to begin with.
+// The help that an empty source shows in place of its text: the kinds of sources, and examples to begin with.
 
 import { el } from "../dom";
 

@@ -17,7 +17,7 @@ const WIDEST = 78;
 const CHARACTER = 7.4;
 /** Where the rows' dots are: right of the arcs. */
 const DOT = 12;
-/** At most so many positions are drawn in a selector's cell. */
+/** The most positions that are drawn in a selector's cell. */
 const BARS = 48;
 const ROLES: [Role, string][] = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
 

@@ -72,7 +72,7 @@ export class SoftPanel {
         this.softness = new Softness(this.decoder(), tokens);
         const warmest = this.softness.warmest();
         if (warmest !== null) this.slider.value = String(Math.max(COLDEST * STEPS, Math.floor(STEPS * Math.log2(warmest))));
-        this.limit.textContent = warmest === null ? "At none of the temperatures tried, down to 2⁻¹⁰, every answer is right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
+        this.limit.textContent = warmest === null ? "No temperature tried, down to 2⁻¹⁰, makes every answer right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
       }
       this.found = this.softness.at(2 ** (Number(this.slider.value) / STEPS));
     } catch (error) {

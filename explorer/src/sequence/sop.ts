@@ -95,10 +95,10 @@ export class SOpPanel {
     const rows = this.program.selected(selector);
     if (!heads.length) return ["No head of the weights looks for this selector."];
     const empty = rows.filter((row) => !row.includes(true)).length;
-    if (empty === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
+    if (empty === rows.length) return [`Nothing is selected on this input, and the ${heads.length === 1 ? "head's value is" : "heads' values are"} not used.`];
     const different = heads.map(({ keys }) => rows.reduce((sum, row, q) => sum + (row.includes(true) ? row.filter((on, k) => on !== keys[q]!.includes(k)).length : 0), 0));
     const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
-    const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";
+    const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and the head's value there is not used` : "";
     return [...verdicts.flatMap((verdict, n) => (n ? [", ", verdict] : [verdict])), `${nothing}.`];
   }
 

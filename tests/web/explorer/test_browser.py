@@ -681,7 +681,7 @@ def test_two_runs_that_are_the_same(opened: Open) -> None:
     same = "✓ Both runs agree with the simulator in every cell. On this input the head never moves left at cell 0."
     assert page.locator(".notice.fine").inner_text() == same
     page = opened(tm2tfr.explore("chapter", compare="chapter"))
-    searched = "99 inputs were searched for one on which it does: there is none among them."
+    searched = "The head never does so on any of the 99 inputs tried."
     assert page.locator(".notice.fine").inner_text() == f"{same} {searched}"
 
 

@@ -304,7 +304,7 @@ def test_the_bits_the_outputs_and_the_words(opened: Open) -> None:
     page.keyboard.press("Home")
     settled(page)
     assert page.locator(".story").inner_text() == (
-        "The input a is 1. What the decoder answers before the last input is not used."
+        "The input a is 1. The decoder's answers before the last input are not used."
     )
     assert page.locator(".chip.next").get_attribute("aria-label") == "the answer: 0"
     marks = page.locator(".rows [data-column=y]").evaluate_all("all => all.map(one => one.dataset.mark)")
@@ -354,7 +354,7 @@ def test_a_wrong_gate(opened: Open) -> None:
 @in_browser
 def test_a_run_that_ends_too_early(opened: Open) -> None:
     page = opened(tm2tfr.explore(tabled(compiled(), lambda entries: None, positions=3), "110"))
-    assert page.locator(".verdict").inner_text() == "✗ every bit is right, but the end is not"
+    assert page.locator(".verdict").inner_text() == "✗ every bit is right, but the run ends in the wrong place"
     assert page.locator(".result").inner_text() == "Every bit is right, but this run does not end with the last gate."
 
 

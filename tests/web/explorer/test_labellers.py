@@ -238,7 +238,7 @@ def test_every_position_shows_its_own(opened: Open) -> None:
 def test_a_pass_of_a_loop_can_be_chosen(opened: Open) -> None:
     page = opened(tm2tfr.explore("looped-parity", "0110"))
     page.keyboard.press("End")
-    assert page.locator(".loop").inner_text().split("\n")[0].startswith("layers 1 to 2 are run again and again:")
+    assert page.locator(".loop").inner_text().split("\n")[0].startswith("layers 1 to 2 run repeatedly:")
     written = lambda: [page.locator(f"[data-layer='{n}'] .wrote").inner_text() for n in (1, 2)]  # noqa: E731
     last = written()
     page.get_by_label("the pass before").click()
@@ -347,7 +347,7 @@ def test_what_is_said_of_a_run(opened: Open) -> None:
     assert page.locator(".story").inner_text() == "<s> ends the prompt. It answers with 1, which is the next token."
     page.keyboard.press("Home")
     settled(page)
-    assert page.locator(".story").inner_text() == "The prompt: 1. What the decoder answers to it is not used."
+    assert page.locator(".story").inner_text() == "The prompt: 1. The decoder's answer to it is not used."
     page.keyboard.press("End")
     settled(page)
     assert page.locator(".story").inner_text() == "The decoder is given 1. It answers with end, which ends the run."

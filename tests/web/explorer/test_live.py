@@ -189,7 +189,7 @@ def test_a_long_run_can_be_stopped(opened: Open) -> None:
     assert page.get_by_role("progressbar").is_visible()
     assert page.get_by_role("button", name="Run", exact=True).is_disabled()
     stop.click()
-    assert page.get_by_role("status").inner_text() == "Stopped: the page shows the run before."
+    assert page.get_by_role("status").inner_text() == "Stopped: the page shows the previous run."
     assert rerun(page) == before
     page.get_by_label("at most").fill("20")
     assert run(page, "").startswith("Run in this page: 21 positions in ")

@@ -104,7 +104,7 @@ class TestInABrowser:
         )
         shown.locator("[data-token='12']").click()
         assert position(shown) == 12
-        assert shown.locator(".story").inner_text().endswith("→ACC is what the rule for q1,x answers.")
+        assert shown.locator(".story").inner_text().endswith("→ACC is the answer of the rule for q1,x.")
         assert [token.inner_text() for token in shown.locator(".prompt-word .prompt-token").all()] == ["1", "1", "BOS"]
 
     @pytest.mark.parametrize("width", [420, 1400])

@@ -838,9 +838,9 @@ var explorer = (() => {
   function described(run2, description, i) {
     const rule = description?.ruleAt(i);
     const place = ["The prompt describes the machine: ", token(run2.rows.fed(i))];
-    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
-    if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
-    return [...place, " is what the rule for ", token(rule.wanted), " answers."];
+    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape is infinite in both directions."];
+    if (i === rule.key) return [...place, " is the pair of the next rule: a state and the symbol under the head."];
+    return [...place, " is the answer of the rule for ", token(rule.wanted), "."];
   }
   function ruled({ wanted, found }, atWall, answer, end2) {
     const next = end2 ? "the answer is " : "the next token is ";
@@ -859,7 +859,7 @@ var explorer = (() => {
   }
   function plainStory(run2, i) {
     const { rows } = run2;
-    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". The decoder's answer to it is not used."];
     const then = run2.ends(i) ? ", which ends the run." : ", which is the next token.";
     const given = i === run2.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
     return [...given, " It answers with ", token(rows.answer(i)), then];
@@ -1658,7 +1658,7 @@ var explorer = (() => {
 
   // src/live/document.ts
   var NAMES = ["winner", "count", "score", "runner", "runner_score"];
-  var Shelf = class {
+  var Extra = class {
     columns = [];
     add(values) {
       this.columns.push(values);
@@ -1668,7 +1668,7 @@ var explorer = (() => {
   function shelved(columns, { at }) {
     return at < 0 ? columns[-1 - at] : null;
   }
-  function documented(old, ran, word, result, shelf) {
+  function documented(old, ran, word, result, extra) {
     const { rows, expected, divergence, compared: compared2, answer, T, recorder } = ran;
     const { shown: shown2 } = old.live;
     const show = (text) => Object.hasOwn(shown2, text) ? shown2[text] : visible(text);
@@ -1686,21 +1686,21 @@ var explorer = (() => {
       prompt: ran.prompt,
       lead: ran.lead,
       count: count2,
-      rows: sheet(old.columns, rows, texts, show, shelf),
-      expected: divergence ? sheet(old.columns, expected, texts, show, shelf) : null,
+      rows: sheet(old.columns, rows, texts, show, extra),
+      expected: divergence ? sheet(old.columns, expected, texts, show, extra) : null,
       checked: expected.length,
-      unspecified: unspecified(old.columns, expected, shelf),
+      unspecified: unspecified(old.columns, expected, extra),
       divergence,
       layers: old.layers.map((layer, l) => {
         const passes = recorder.seen.filter((_, step) => recorder.steps[step][0] === l);
-        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, shelf) } : head) };
+        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, extra) } : head) };
       }),
       steps: recorder.steps,
-      stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
+      stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: extra.add(values.upto(count2)), ...coordinates(others, count2) }])),
       texts: [...texts.keys()]
     };
   }
-  function sheet(columns, rows, texts, show, shelf) {
+  function sheet(columns, rows, texts, show, extra) {
     const interned = (cell) => {
       if (cell === null || cell === ANY) return 0;
       const text = show(String(cell));
@@ -1708,20 +1708,20 @@ var explorer = (() => {
       return texts.get(text) + 1;
     };
     const number3 = (cell) => cell === ANY ? 0 : Number(cell);
-    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, shelf.add(Float64Array.from(rows, (row) => (numeric ? number3 : interned)(row[n])))]));
+    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, extra.add(Float64Array.from(rows, (row) => (numeric ? number3 : interned)(row[n])))]));
   }
-  function unspecified(columns, expected, shelf) {
+  function unspecified(columns, expected, extra) {
     const free = columns.flatMap(({ name }, n) => {
       const cells2 = Uint8Array.from(expected, (row) => Number(row[n] === ANY));
       return cells2.includes(1) ? [[name, cells2]] : [];
     });
-    return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
+    return Object.fromEntries(free.map(([name, cells2]) => [name, extra.add(cells2)]));
   }
-  function looks2(passes, count2, shelf) {
-    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
+  function looks2(passes, count2, extra) {
+    const places = Object.fromEntries(NAMES.map((name) => [name, extra.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
     const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
     const weights = passes.flatMap((seen) => [...seen.weights].filter(([i]) => i < count2).sort(([a], [b]) => a - b).map(([, own]) => own));
-    const soft = weights.length ? { weights: shelf.add(joined(weights)) } : {};
+    const soft = weights.length ? { weights: extra.add(joined(weights)) } : {};
     return { ...soft, seen: places, sharers };
   }
   function joined(parts3) {
@@ -2864,7 +2864,7 @@ var explorer = (() => {
 
   // src/live/worker.ts
   function carriedOut({ runs, word, text, ends: ends2, maxSteps, gates, sequence: sequence2 }, progress) {
-    const shelf = new Shelf();
+    const extra = new Extra();
     let done = 0;
     const made = runs.map(({ spec, decoder, right, about }) => {
       const { columns, subspaces, live, tape } = spec;
@@ -2873,9 +2873,9 @@ var explorer = (() => {
       const search = live.claims && !isSoft(right) ? { right, about, claims: live.claims } : null;
       const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth: truth2, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
-      return documented(spec, ran, text === null ? word : [...text], truth2?.result() ?? "", shelf);
+      return documented(spec, ran, text === null ? word : [...text], truth2?.result() ?? "", extra);
     });
-    return { runs: made, columns: shelf.columns };
+    return { runs: made, columns: extra.columns };
   }
   function serve() {
     addEventListener("message", ({ data }) => {
@@ -4029,7 +4029,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     }
     halt() {
       this.end();
-      this.say("Stopped: the page shows the run before.");
+      this.say("Stopped: the page shows the previous run.");
     }
     recorded() {
       this.end();
@@ -4163,7 +4163,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const answer = run2.rows.answer(i);
       const gate = circuit.answered(i);
       const given = [circuit.isInput(i) ? "The input " : "The gate ", token2(circuit.name(i)), circuit.isInput(i) ? " is " : " gave ", token2(run2.rows.fed(i)), ". "];
-      if (gate === null) return [...given, "What the decoder answers before the last input is not used."];
+      if (gate === null) return [...given, "The decoder's answers before the last input are not used."];
       const operands = circuit.operands(gate);
       const values = operands.map((operand) => bits3.at(operand, i) ?? "?").join(", ");
       const due = bits3.computed(gate, i);
@@ -4642,7 +4642,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const form2 = el(
         "form",
         { class: "change", submit: (event) => this.submit(event) },
-        el("p", { class: "hint", id: `${id}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+        el("p", { class: "hint", id: `${id}-hint` }, "Break it: click a number, or write a weight and its new value. Then run: the check names the wrong layer."),
         el("label", { for: id }, "change "),
         this.field,
         el("button", { type: "submit", class: "small" }, "Set"),
@@ -5163,7 +5163,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     answers() {
       const wrote = el("p", { class: "wrote" });
       const button = this.button("✓", "outputs", () => this.store.top);
-      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const meaning = el("span", { class: "meaning" }, "the values that the unembedding reads from the stream after the last layer");
       const number3 = this.run.spec.layers.length + 1;
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, number3, "the unembedding", []));
       const card = el("li", { class: "layer outputs-card", "data-layer": number3 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
@@ -5199,7 +5199,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     unembedding(broken) {
       const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
       const name = el("span", { class: "layer-name" }, "unembedding");
-      const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+      const meaning = el("span", { class: "meaning" }, "one logit per token: the next token is the first one with the largest logit");
       return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
     }
     changeable(card) {
@@ -5292,7 +5292,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const button = (sign2, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign2);
       this.back = button("‹", "the pass before", -1);
       this.on = button("›", "the next pass", 1);
-      const what = first === last ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last + 1} are run again and again:`;
+      const what = first === last ? `layer ${first + 1} runs repeatedly:` : `layers ${first + 1} to ${last + 1} run repeatedly:`;
       this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
     }
     run;
@@ -5407,7 +5407,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "details",
         { class: "panel model-panel" },
-        el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
+        el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and its readers"))),
         first,
         heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
@@ -6793,10 +6793,10 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
       const rows = this.program.selected(selector);
       if (!heads.length) return ["No head of the weights looks for this selector."];
       const empty = rows.filter((row) => !row.includes(true)).length;
-      if (empty === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
+      if (empty === rows.length) return [`Nothing is selected on this input, and the ${heads.length === 1 ? "head's value is" : "heads' values are"} not used.`];
       const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
       const verdicts = heads.map(({ label: label2 }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label2} differs in ${count(different[n], "cell")}` : `✓ head ${label2} looks where the selector selects`));
-      const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";
+      const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and the head's value there is not used` : "";
       return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
     }
     /** The values of an s-op below the tokens, and above it those of what it is made of. */
@@ -6921,7 +6921,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
           this.softness = new Softness(this.decoder(), tokens);
           const warmest = this.softness.warmest();
           if (warmest !== null) this.slider.value = String(Math.max(COLDEST * STEPS, Math.floor(STEPS * Math.log2(warmest))));
-          this.limit.textContent = warmest === null ? "At none of the temperatures tried, down to 2⁻¹⁰, every answer is right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
+          this.limit.textContent = warmest === null ? "No temperature tried, down to 2⁻¹⁰, makes every answer right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
         }
         this.found = this.softness.at(2 ** (Number(this.slider.value) / STEPS));
       } catch (error) {
@@ -7454,17 +7454,17 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     ["residual stream", "the vector that a position carries through the layers; the embedding writes it first, and every layer adds to it"],
     ["subspace", "the coordinates of that vector that hold one variable"],
     ["layer", "attention, feed-forward, or both: heads read other positions, ReLU units compute from this one alone"],
-    ["head 2.1", "head 1 of layer 2; an arc shows which position it attends to"],
-    ["score", "how well a position matches what the head looks for: query · key. The head attends to the largest; positions that tie share the attention equally"],
-    ["runner-up, gap", "the best score at any other position, and how far below it is: the larger the gap, the more softmax and rounding are tolerated"],
-    ["unembedding", "the matrix that reads the answer off the stream after the last layer"]
+    ["head 2.1", "head 1 of layer 2, both counted from 1; an arc shows which position it attends to. In the path of a weight heads count from 0: layers.2.heads.0"],
+    ["score", "how well a position matches the head's query: query · key. The head attends to the largest; positions that tie share the attention equally"],
+    ["runner-up, gap", "the best score at any other position, and its distance from the best: with a larger gap the head tolerates more rounding and a higher temperature of softmax"],
+    ["unembedding", "the matrix that computes the answer from the stream after the last layer"]
   ];
   var RASP = [
     ["s-op", "a variable of the program: one value at every position"],
     ["selector", "which positions (columns) each position (row) reads"],
     ["aggregate", "the mean of an s-op over the selected positions, or the value at the one selected position"],
     ["X.share, mean X.share", "made by the compiler: the attention that falls on the marked positions, from which the next layer computes X"],
-    ["picked X, found by X", "made by the compiler: what the head copied, and whether its selector selects anything"],
+    ["picked X, found by X", "made by the compiler: the value that the head copied, and whether its selector selects anything"],
     ["steps of X", "made by the compiler: ReLU units that tell the possible values of X apart"]
   ];
   var LOGIC = [
@@ -7484,7 +7484,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     ["x, y", "the token at this position, and the next token, which is the answer"],
     ["q, b, m", "the parts of the token: state, symbol written, move"],
     ["h, a", "the cell under the head, and the symbol in it"],
-    ["δ(q, a)", "the rule of the machine for state q and symbol a"]
+    ["δ(q, a)", "the rule of the machine for state q and symbol a"],
+    ["T", "the number of intermediate steps: the tokens between BOS and the verdict"]
   ];
   function terms(data) {
     const own = data.sequence ? data.sequence.kind === "rasp" ? RASP : LOGIC : data.circuit ? CIRCUIT : data.runs[0].tape ? MACHINE : [];
@@ -7495,7 +7496,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   function notices(runs, store, searched2) {
     const wrong = runs.filter((run2) => run2.spec.divergence);
     if (runs.length > 1 && !wrong.length)
-      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched2 === null ? null : ` ${count(searched2, "input")} were searched for one on which it does: there is none among them.`)];
+      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched2 === null ? null : ` The head never does so on any of the ${count(searched2, "input")} tried.`)];
     return wrong.map((run2) => {
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
@@ -7540,7 +7541,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function outcome2(run2) {
     const { T, agrees: agrees2, result, divergence } = run2.spec;
-    if (divergence?.column === STOP) return "every bit is right, but the end is not";
+    if (divergence?.column === STOP) return "every bit is right, but the run ends in the wrong place";
     if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
     if (T === null) return `cut off at position ${run2.count - 1}`;
     const gates = count(T, "gate");

@@ -687,7 +687,7 @@
       const form2 = el(
         "form",
         { class: "change", submit: (event) => this.submit(event) },
-        el("p", { class: "hint", id: `${id}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+        el("p", { class: "hint", id: `${id}-hint` }, "Break it: click a number, or write a weight and its new value. Then run: the check names the wrong layer."),
         el("label", { for: id }, "change "),
         this.field,
         el("button", { type: "submit", class: "small" }, "Set"),
@@ -1122,9 +1122,9 @@
   function described(run2, description, i) {
     const rule = description?.ruleAt(i);
     const place = ["The prompt describes the machine: ", token(run2.rows.fed(i))];
-    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
-    if (i === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
-    return [...place, " is what the rule for ", token(rule.wanted), " answers."];
+    if (!rule) return [...place, i > 0 ? "." : run2.rows.fed(i) === "one-way" ? " says that its tape has a left end." : " says that its tape is infinite in both directions."];
+    if (i === rule.key) return [...place, " is the pair of the next rule: a state and the symbol under the head."];
+    return [...place, " is the answer of the rule for ", token(rule.wanted), "."];
   }
   function ruled({ wanted, found }, atWall, answer, end2) {
     const next = end2 ? "the answer is " : "the next token is ";
@@ -1136,7 +1136,7 @@
   }
   function plainStory(run2, i) {
     const { rows } = run2;
-    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". What the decoder answers to it is not used."];
+    if (i < run2.turn) return ["The prompt: ", token(rows.fed(i)), ". The decoder's answer to it is not used."];
     const then = run2.ends(i) ? ", which ends the run." : ", which is the next token.";
     const given = i === run2.turn ? [token(rows.fed(i)), " ends the prompt."] : ["The decoder is given ", token(rows.fed(i)), "."];
     return [...given, " It answers with ", token(rows.answer(i)), then];
@@ -1594,7 +1594,7 @@
     answers() {
       const wrote = el("p", { class: "wrote" });
       const button = this.button("✓", "outputs", () => this.store.top);
-      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const meaning = el("span", { class: "meaning" }, "the values that the unembedding reads from the stream after the last layer");
       const number3 = this.run.spec.layers.length + 1;
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, number3, "the unembedding", []));
       const card = el("li", { class: "layer outputs-card", "data-layer": number3 }, el("div", { class: "top" }, button, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
@@ -1630,7 +1630,7 @@
     unembedding(broken) {
       const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
       const name = el("span", { class: "layer-name" }, "unembedding");
-      const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+      const meaning = el("span", { class: "meaning" }, "one logit per token: the next token is the first one with the largest logit");
       return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
     }
     changeable(card) {
@@ -1723,7 +1723,7 @@
       const button = (sign, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign);
       this.back = button("‹", "the pass before", -1);
       this.on = button("›", "the next pass", 1);
-      const what = first === last ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last + 1} are run again and again:`;
+      const what = first === last ? `layer ${first + 1} runs repeatedly:` : `layers ${first + 1} to ${last + 1} run repeatedly:`;
       this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
     }
     run;

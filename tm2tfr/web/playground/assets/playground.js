@@ -230,9 +230,9 @@
   function described(run2, description, i2) {
     const rule = description?.ruleAt(i2);
     const place = ["The prompt describes the machine: ", token2(run2.rows.fed(i2))];
-    if (!rule) return [...place, i2 > 0 ? "." : run2.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
-    if (i2 === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
-    return [...place, " is what the rule for ", token2(rule.wanted), " answers."];
+    if (!rule) return [...place, i2 > 0 ? "." : run2.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape is infinite in both directions."];
+    if (i2 === rule.key) return [...place, " is the pair of the next rule: a state and the symbol under the head."];
+    return [...place, " is the answer of the rule for ", token2(rule.wanted), "."];
   }
   function ruled({ wanted, found }, atWall, answer, end2) {
     const next = end2 ? "the answer is " : "the next token is ";
@@ -251,7 +251,7 @@
   }
   function plainStory(run2, i2) {
     const { rows } = run2;
-    if (i2 < run2.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
+    if (i2 < run2.turn) return ["The prompt: ", token2(rows.fed(i2)), ". The decoder's answer to it is not used."];
     const then = run2.ends(i2) ? ", which ends the run." : ", which is the next token.";
     const given2 = i2 === run2.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
     return [...given2, " It answers with ", token2(rows.answer(i2)), then];
@@ -23970,13 +23970,13 @@
       const marks2 = diagnostics.flatMap((found) => {
         if (found.line === null) return [];
         const [from, to] = range(doc2, found.line, found.column, found.length);
-        const actions = found.fixes.map((fix) => ({ name: fix.label, apply: () => this.mend(fix, doc2) }));
+        const actions = found.fixes.map((fix) => ({ name: fix.label, apply: () => this.apply(fix, doc2) }));
         return [{ from, to, severity: found.severity, message: sentence(found), renderMessage: () => el("span", {}, sentence(found)), actions }];
       });
       this.view.dispatch(setDiagnostics(this.view.state, marks2.sort((a, b) => a.from - b.from)));
     }
     /** Carry out a fix that was found in `doc`; where the text has changed since then, a new answer is on its way. */
-    mend(fix, doc2 = this.view.state.doc) {
+    apply(fix, doc2 = this.view.state.doc) {
       if (!doc2.eq(this.view.state.doc)) return;
       const [from, to] = range(doc2, fix.line, fix.column, fix.length);
       this.view.dispatch({ changes: { from, to, insert: fix.replacement }, selection: { anchor: from + fix.replacement.length }, userEvent: "input.complete", scrollIntoView: true });
@@ -24011,7 +24011,7 @@
     constructor(save, link) {
       this.buttons = FILES.map(([what, name2, about]) => el("button", { type: "button", class: "small", title: about, "data-export": what, click: () => save(what, what === "source" ? this.format.value : "") }, name2));
       this.offer([]);
-      const linking = el("button", { type: "button", class: "small", title: "copy a link that carries source and input", "data-export": "link", click: link }, "link");
+      const linking = el("button", { type: "button", class: "small", title: "copy a link with the source and the input", "data-export": "link", click: link }, "link");
       this.element = el("div", { class: "exports", role: "group", "aria-label": "Save" }, el("span", { class: "exports-title", "aria-hidden": "true" }, "save"), this.buttons[0], this.format, ...this.buttons.slice(1), linking);
     }
     /** The formats that the source can be saved in. */
@@ -24062,7 +24062,7 @@
         this.say({ options: /^[1-9]\d*$/.test(said2) ? { ...others, max_steps: Number(said2) } : others });
       };
       this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number4 });
-      this.stepsLabel = el("label", { title: "how many steps a run may take" }, "step limit ", this.steps);
+      this.stepsLabel = el("label", { title: "the most steps that a run may take" }, "step limit ", this.steps);
       this.boundary = el(
         "select",
         { change: () => this.say({ options: { ...this.chosen.options, left_boundary: this.boundary.value } }) },
@@ -24140,7 +24140,7 @@
     ["Ctrl Z, Ctrl Y", "undo, redo; each source has its own history"],
     ["Ctrl F", "search in the text"],
     ["F8, Shift F8", "the next problem, the previous one"],
-    ["↓ ↑", "in the list of sources: go through what was found"],
+    ["↓ ↑", "in the list of sources: go through the results"],
     ["← →", "between source and run: move the border"],
     ["?", "outside the text: the terms and the keys of the run"]
   ];
@@ -24271,7 +24271,7 @@
     return checked(text);
   }
   function checked(text) {
-    const damaged = "the link does not carry a source";
+    const damaged = "the link contains no source";
     let said2;
     try {
       said2 = JSON.parse(text);
@@ -24303,7 +24303,7 @@
       size += value.length;
       if (size > LARGEST) {
         await reader.cancel();
-        throw new RangeError("the link carries more than a source may have");
+        throw new RangeError("the source in the link is too long");
       }
       parts3.push(value);
     }
@@ -24333,14 +24333,14 @@
   // src/playground/problems.ts
   var SIGNS = { error: "✗", warning: "!", info: "i" };
   var Problems = class {
-    constructor(go, mend) {
+    constructor(go, apply) {
       this.go = go;
-      this.mend = mend;
+      this.apply = apply;
       this.element = el("section", { class: "problems", "aria-label": "Problems" }, el("div", { class: "problems-top" }, this.title, this.recognised), this.said, el("div", { class: "problems-list", tabindex: 0, role: "group", "aria-label": "List of problems" }, this.list));
       this.show(null);
     }
     go;
-    mend;
+    apply;
     element;
     list = el("ol", {});
     title = el("h2", {});
@@ -24373,8 +24373,8 @@
       const place = line === null ? null : el("span", { class: "place" }, column3 === null ? `line ${line}` : `${line}:${column3}`);
       const words2 = [el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[severity] ?? "i"), place, el("span", { class: "what" }, what, remedy ? ": " : "", remedy ? el("span", { class: "remedy" }, remedy) : null)];
       const problem = line === null ? el("span", { class: "problem" }, ...words2) : el("button", { type: "button", class: "problem", click: () => this.go(found) }, ...words2);
-      const mending = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.mend(fix) }, fix.label));
-      return el("li", { class: severity }, problem, ...mending);
+      const buttons = fixes.map((fix) => el("button", { type: "button", class: "small fix", click: () => this.apply(fix) }, fix.label));
+      return el("li", { class: severity }, problem, ...buttons);
     }
   };
 
@@ -26874,7 +26874,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const answer = run2.rows.answer(i2);
       const gate = circuit.answered(i2);
       const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run2.rows.fed(i2)), ". "];
-      if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
+      if (gate === null) return [...given2, "The decoder's answers before the last input are not used."];
       const operands = circuit.operands(gate);
       const values = operands.map((operand) => bits2.at(operand, i2) ?? "?").join(", ");
       const due = bits2.computed(gate, i2);
@@ -27624,7 +27624,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const form2 = el(
         "form",
         { class: "change", submit: (event) => this.submit(event) },
-        el("p", { class: "hint", id: `${id2}-hint` }, "Break it: click a number, or write a weight and its value. Then run, and see which layer is blamed."),
+        el("p", { class: "hint", id: `${id2}-hint` }, "Break it: click a number, or write a weight and its new value. Then run: the check names the wrong layer."),
         el("label", { for: id2 }, "change "),
         this.field,
         el("button", { type: "submit", class: "small" }, "Set"),
@@ -28145,7 +28145,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     answers() {
       const wrote = el("p", { class: "wrote" });
       const button2 = this.button("✓", "outputs", () => this.store.top);
-      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const meaning = el("span", { class: "meaning" }, "the values that the unembedding reads from the stream after the last layer");
       const number4 = this.run.spec.layers.length + 1;
       const weights = this.broken && this.changeable(new WeightsCard(this.broken, number4, "the unembedding", []));
       const card = el("li", { class: "layer outputs-card", "data-layer": number4 }, el("div", { class: "top" }, button2, meaning), el("div", { class: "bottom" }, wrote, weights?.button), weights?.element);
@@ -28181,7 +28181,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     unembedding(broken) {
       const weights = this.changeable(new WeightsCard(broken, this.run.spec.layers.length + 1, "the unembedding", []));
       const name2 = el("span", { class: "layer-name" }, "unembedding");
-      const meaning = el("span", { class: "meaning" }, "a logit for each token: the next token is the first with the largest");
+      const meaning = el("span", { class: "meaning" }, "one logit per token: the next token is the first one with the largest logit");
       return el("li", { class: "layer", "data-layer": "unembedding" }, el("div", { class: "top" }, name2, meaning), el("div", { class: "bottom" }, weights.button), weights.element);
     }
     changeable(card) {
@@ -28274,7 +28274,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const button2 = (sign2, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign2);
       this.back = button2("‹", "the pass before", -1);
       this.on = button2("›", "the next pass", 1);
-      const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
+      const what = first === last2 ? `layer ${first + 1} runs repeatedly:` : `layers ${first + 1} to ${last2 + 1} run repeatedly:`;
       this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
     }
     run;
@@ -28389,7 +28389,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       this.element = el(
         "details",
         { class: "panel model-panel" },
-        el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
+        el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and its readers"))),
         first,
         heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
@@ -29775,10 +29775,10 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       const rows = this.program.selected(selector);
       if (!heads.length) return ["No head of the weights looks for this selector."];
       const empty2 = rows.filter((row) => !row.includes(true)).length;
-      if (empty2 === rows.length) return [`Nothing is selected on this input, and what ${heads.length === 1 ? "the head sees" : "the heads see"} is not used.`];
+      if (empty2 === rows.length) return [`Nothing is selected on this input, and the ${heads.length === 1 ? "head's value is" : "heads' values are"} not used.`];
       const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
       const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
-      const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
+      const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and the head's value there is not used` : "";
       return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
     }
     /** The values of an s-op below the tokens, and above it those of what it is made of. */
@@ -29971,7 +29971,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
           this.softness = new Softness(this.decoder(), tokens);
           const warmest = this.softness.warmest();
           if (warmest !== null) this.slider.value = String(Math.max(COLDEST * STEPS, Math.floor(STEPS * Math.log2(warmest))));
-          this.limit.textContent = warmest === null ? "At none of the temperatures tried, down to 2⁻¹⁰, every answer is right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
+          this.limit.textContent = warmest === null ? "No temperature tried, down to 2⁻¹⁰, makes every answer right." : `The largest temperature found at which every answer is right: ${sixDigits(warmest)}.`;
         }
         this.found = this.softness.at(2 ** (Number(this.slider.value) / STEPS));
       } catch (error) {
@@ -30504,17 +30504,17 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     ["residual stream", "the vector that a position carries through the layers; the embedding writes it first, and every layer adds to it"],
     ["subspace", "the coordinates of that vector that hold one variable"],
     ["layer", "attention, feed-forward, or both: heads read other positions, ReLU units compute from this one alone"],
-    ["head 2.1", "head 1 of layer 2; an arc shows which position it attends to"],
-    ["score", "how well a position matches what the head looks for: query · key. The head attends to the largest; positions that tie share the attention equally"],
-    ["runner-up, gap", "the best score at any other position, and how far below it is: the larger the gap, the more softmax and rounding are tolerated"],
-    ["unembedding", "the matrix that reads the answer off the stream after the last layer"]
+    ["head 2.1", "head 1 of layer 2, both counted from 1; an arc shows which position it attends to. In the path of a weight heads count from 0: layers.2.heads.0"],
+    ["score", "how well a position matches the head's query: query · key. The head attends to the largest; positions that tie share the attention equally"],
+    ["runner-up, gap", "the best score at any other position, and its distance from the best: with a larger gap the head tolerates more rounding and a higher temperature of softmax"],
+    ["unembedding", "the matrix that computes the answer from the stream after the last layer"]
   ];
   var RASP = [
     ["s-op", "a variable of the program: one value at every position"],
     ["selector", "which positions (columns) each position (row) reads"],
     ["aggregate", "the mean of an s-op over the selected positions, or the value at the one selected position"],
     ["X.share, mean X.share", "made by the compiler: the attention that falls on the marked positions, from which the next layer computes X"],
-    ["picked X, found by X", "made by the compiler: what the head copied, and whether its selector selects anything"],
+    ["picked X, found by X", "made by the compiler: the value that the head copied, and whether its selector selects anything"],
     ["steps of X", "made by the compiler: ReLU units that tell the possible values of X apart"]
   ];
   var LOGIC = [
@@ -30534,7 +30534,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     ["x, y", "the token at this position, and the next token, which is the answer"],
     ["q, b, m", "the parts of the token: state, symbol written, move"],
     ["h, a", "the cell under the head, and the symbol in it"],
-    ["δ(q, a)", "the rule of the machine for state q and symbol a"]
+    ["δ(q, a)", "the rule of the machine for state q and symbol a"],
+    ["T", "the number of intermediate steps: the tokens between BOS and the verdict"]
   ];
   function terms(data) {
     const own = data.sequence ? data.sequence.kind === "rasp" ? RASP : LOGIC : data.circuit ? CIRCUIT : data.runs[0].tape ? MACHINE : [];
@@ -30545,7 +30546,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   function notices(runs2, store, searched) {
     const wrong = runs2.filter((run2) => run2.spec.divergence);
     if (runs2.length > 1 && !wrong.length)
-      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` ${count(searched, "input")} were searched for one on which it does: there is none among them.`)];
+      return [el("aside", { class: "notice fine" }, el("b", {}, "✓ Both runs agree with the simulator in every cell."), " On this input the head never moves left at cell 0.", searched === null ? null : ` The head never does so on any of the ${count(searched, "input")} tried.`)];
     return wrong.map((run2) => {
       const { position, column: column3, expected, found, cause } = run2.spec.divergence;
       const whose = runs2.length > 1 ? run2.spec.boundary === "chapter" ? "Without the repair the run" : "The repaired run" : "This run";
@@ -30590,7 +30591,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
   }
   function outcome(run2) {
     const { T, agrees: agrees2, result, divergence } = run2.spec;
-    if (divergence?.column === STOP) return "every bit is right, but the end is not";
+    if (divergence?.column === STOP) return "every bit is right, but the run ends in the wrong place";
     if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
     if (T === null) return `cut off at position ${run2.count - 1}`;
     const gates = count(T, "gate");
@@ -31030,7 +31031,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     editor;
     tabs = new Tabs((source) => void this.go(source), (source) => void this.close(source));
     library = new Library((source) => void this.open(source).then(() => this.editor.view.focus()));
-    problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.mend(fix));
+    problems = new Problems((found) => this.editor.go(found), (fix) => this.editor.apply(fix));
     inputs = new Inputs((chosen) => this.chose(chosen));
     exports = new Exports((what, to) => void this.save(what, to), () => void this.link());
     message = new Message();
@@ -31178,7 +31179,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
       clearTimeout(this.keeping);
       if (!this.sources.includes(this.current)) return true;
       const done = keep(this.current);
-      if (!done) this.message.show("This browser keeps no more texts: close some sources, or save them as files.");
+      if (!done) this.message.show("This browser's storage is full: close some sources, or save them as files.");
       return done;
     }
     // ── answers ──
@@ -31258,8 +31259,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
         await this.result.show(source.shown);
       } else if (source.shown && text.trim()) {
         const wrong = answer.diagnostics.some(({ severity }) => severity === "error");
-        this.result.stale(wrong ? "as of the last valid source" : "as of the last valid input");
-      } else this.result.nothing(answer.diagnostics.length ? "No run yet: mend the problems of the source." : "No run yet.");
+        this.result.stale(wrong ? "from the last valid source" : "from the last valid input");
+      } else this.result.nothing(answer.diagnostics.length ? "No run yet: fix the errors in the source." : "No run yet.");
       this.problems.say(run2 ? this.result.outcome : "");
       document.documentElement.dataset["answered"] = String(Number(document.documentElement.dataset["answered"] ?? 0) + 1);
     }
