@@ -46,6 +46,7 @@ from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.plan import Finding, Plan, Shown, Watcher
 
 if TYPE_CHECKING:
+    from tm2tfr.api.checking import MachineList
     from tm2tfr.api.subject import Subject
     from tm2tfr.api.tracing import Traced
     from tm2tfr.runs.comparison import Progress, Trace
@@ -297,7 +298,7 @@ def check(
     words: Annotated[
         list[str] | None,
         option(
-            "An input; can be repeated. Default: the examples; for a machine without examples the empty input, for a "
+            "An input; can be repeated. Default: the examples; for a machine without examples its own input; for a "
             "circuit all inputs, or 100 random ones if there are more than 2^10.",
             "--input",
             "-i",
@@ -332,7 +333,16 @@ def check(
         soft=softness.soft,
     )
     report = checked(found, plan, watch=Terminal(as_json=format == "json"))
+    if machines is None and _only_empty(found, plan):
+        warn([f"note: {asked} has no examples, so only the empty input was checked: add --input WORD or --all-up-to N"])
     raise typer.Exit(0 if report.passed else 1)
+
+
+def _only_empty(subject: Subject | MachineList, plan: Plan) -> bool:
+    """Return whether a machine that decides a language was checked on the empty input because nothing else is known."""
+    machine = getattr(subject, "machine", None)
+    chosen = plan.inputs or plan.random is not None or plan.all_up_to is not None
+    return machine is not None and machine.decides and not (chosen or machine.examples or machine.input)
 
 
 def _exit(done: Trace) -> None:
