@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 BANNED = {
     r"whoever": "name the person: the caller, a reader, a user",
-    r"(that|which|who) (is|are) none": "invalid, unsupported",
-    r"(?<!there )is none": "is not a …; there is no …",
+    r"(that|which|who) (is|are) (?-i:none)": "invalid, unsupported",
+    r"(?<!there )is (?-i:none)(?! of)": "is not a …; there is no …",
     r"(as|so) of no": "name what has none",
     r"such a one|none such": "name it",
     r"so many": "that many, or the number",

@@ -35,7 +35,7 @@ CIRCUIT = "circuit"
 """The construction that compiles Boolean circuits, as the provenance of weights names it."""
 CircuitVariant = Literal["lookup", "paper-hard", "paper"]
 CIRCUIT_VARIANTS: tuple[CircuitVariant, ...] = get_args(CircuitVariant)
-"""How a position finds the operands of its gate. ``lookup``: one head an operand, by its position. ``paper``: one head with
+"""How a position finds the operands of its gate. ``lookup``: one head per operand, by position. ``paper``: one head with
 one-hot positions, softmax and layer norms, Appendix A with its repairs. ``paper-hard``: the same head, average-hard and
 without norms."""
 
@@ -65,7 +65,7 @@ ATTENTIONS: tuple[Weighting, ...] = ("average-hard", "softmax")
 
 Temperature = Literal["auto", "local", "theorem-26", "none", "per-position", "paper"]
 TEMPERATURES: tuple[Temperature, ...] = get_args(Temperature)
-"""The words in place of a temperature. ``local``: each head by a bound of its own; ``none``: likewise, for runs of any
+"""The words in place of a temperature. ``local``: each head by a bound of its own; ``none``: the same, for runs of any
 length, which is for weights whose gaps are constant; ``per-position``: by a function of the position; ``paper``: by that
 which the paper states; ``theorem-26``: one for all, by that theorem; ``auto``: ``local``
 where every head has such a bound, otherwise ``theorem-26``."""

@@ -109,7 +109,7 @@ def contents(kind: ResourceKind, name: str) -> bytes:
 
 
 def _not_found(kind: ResourceKind, name: str) -> str:
-    """Return what is missing, what may be meant (a shipped thing, a file in that folder), and what to do."""
+    """Return the message for a missing file or name: with a similar name (shipped, or in that folder), and the remedy."""
     path, known = Path(name), shipped(kind)
     is_path = bool(path.suffix) or path.name != name
     close = did_you_mean(path.name, _names_in(path.parent)) if is_path else ""
@@ -121,7 +121,7 @@ def _not_found(kind: ResourceKind, name: str) -> str:
 
 
 def _known(kind: ResourceKind) -> str:
-    """Return what can be named, as part of a remedy."""
+    """Return the names that exist, as part of a remedy."""
     if kind.command:
         return f"{a_or_an(kind.noun)} that '{kind.command}' lists"
     return f"one of the shipped {kind.noun}s: {', '.join(shipped(kind))}"

@@ -1,4 +1,4 @@
-"""Work that may take long, told to whoever shows it: native code that is compiled, weights that are made."""
+"""Work that may take long, reported to the part that shows it: native code that is compiled, weights that are made."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 COMPILING = "compiling the fast engine, once: this may take a minute or two"
-"""What is said while code of the fast engine is compiled, in whichever thread that is."""
+"""The message while code of the fast engine is compiled, in any thread."""
 COMPILING_MACHINE = "compiling this machine's code, once"
 """The same of code for one decoder alone."""
 Advance = Callable[[int, int, str], None]
@@ -32,7 +32,7 @@ def noticed(notice: Notice) -> Iterator[None]:
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
-    """Tell whoever listens that the work named by `text` lasts from here on; see `advanced`."""
+    """Tell the listener that the work named by `text` has begun; see `advanced`."""
     with _notices[-1](text) if _notices else nullcontext() as advance:
         if advance is None:
             yield
@@ -45,6 +45,6 @@ def waiting(text: str) -> Iterator[None]:
 
 
 def advanced(done: int, every: int, things: str) -> None:
-    """Tell whoever listens that `done` of `every` things of the innermost work of `waiting` are done."""
+    """Tell the listener that `done` of `every` things of the innermost work of `waiting` are done."""
     if _advances:
         _advances[-1](done, every, things)

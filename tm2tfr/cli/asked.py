@@ -88,7 +88,7 @@ def _declared(known: Sequence[Declaration]) -> Any:
 
 
 def _group(name: str, options: Mapping[str, object]) -> Any:
-    """Return a group of options, each of which is None if it is not given."""
+    """Return a group of options, each with the default None."""
     hints = [(option, hint, field(default=None)) for option, hint in options.items()]
     return make_dataclass(name, hints, namespace={"__module__": __name__}, frozen=True, kw_only=True, eq=False, repr=False)
 
@@ -155,7 +155,7 @@ class Asked:
 
     @property
     def texts(self) -> dict[str, str | None]:
-        """What may be given in place of a name, by the option."""
+        """The texts in place of a name, by option."""
         others = {"--expression": self.expression, "--truth-table": self.truth_table, "--formula": self.formula}
         return {**others, "--prompt": self.decoder.prompt}
 
@@ -177,7 +177,7 @@ class Asked:
 
     @property
     def given(self) -> str:
-        """What was given, for commands to paste and for complaints."""
+        """The name, path or text of the source, for commands to paste and for messages."""
         texts = self.expression or self.truth_table or self.formula
         return texts or (self.decoder.prompt and "the prompt") or self.argument
 

@@ -349,14 +349,14 @@ class OutputGroup:
     ] = None
 
     def sampling(self, parameters: Mapping[str, str], command: str) -> Sampling | None:
-        """Return what is asked for, None if nothing is.
+        """Return the sampling, None if no option asks for it.
 
         Args:
             parameters: those of the source, with ``seed``.
             command: the words of the command.
 
         Raises:
-            UsageError: for a seed that is none, or a temperature alone.
+            UsageError: for an invalid seed, or a temperature alone.
             EngineError: for a temperature that is not a positive number.
         """
         if not self.sample and not self.probabilities:

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from tm2tfr.runs.plan import RunOptions, Soft
 
 
-# ── the terminal as one who watches ─────────────────────────────────────────────────────────────────────────
+# ── the terminal as a watcher ─────────────────────────────────────────────────────────────────────────
 class Terminal(Watcher):
-    """Shows lines of progress on standard error, and prints what is said.
+    """Shows lines of progress on standard error, and prints findings.
 
     Args:
         as_json: print it as data, one object on each line.
@@ -346,5 +346,5 @@ def _only_empty(subject: Subject | MachineList, plan: Plan) -> bool:
 
 
 def _exit(done: Trace) -> None:
-    """Exit with 1 if a check failed: a sampled run that departs where the weights are right has not."""
+    """Exit with 1 if a check failed; a sampled run that departs by chance has not failed."""
     raise typer.Exit(1 if done.divergence is not None and not done.by_chance else 0)

@@ -50,7 +50,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         prompt: the length of the prompt, without BOS.
 
     Raises:
-        EngineError: for an unknown engine or dtype, or one that cannot do what is asked.
+        EngineError: for an unknown engine or dtype, or one that cannot run this.
     """
     if options.saved and not is_turing(decoder.layout):
         what = "a checkpoint is written of runs with the table of a Turing machine, whose columns these weights do not have"
@@ -99,7 +99,7 @@ def for_many_runs(engine: str) -> str:
 def to_watch(engine: str | Engine, dtype: str | None = None) -> Engine:
     """Return the engine in which a pass is watched from the inside: dense for ``auto``, otherwise the one asked for.
 
-    Positions do not matter here: only the dense engine and the exact one can be watched, so fast would have to run as well.
+    Positions do not matter here: only the dense and the exact engine can be watched, so fast would have to run as well.
 
     Raises:
         EngineError: for an unknown engine or dtype.

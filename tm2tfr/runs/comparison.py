@@ -88,7 +88,7 @@ class Trace:
         scanned: one line for each head that the fast engine did not recognise and had to scan.
         blank: the machine's blank, for tables with the tape.
         lead: the number of tokens before the input: of a machine's description in the prompt of a universal decoder.
-        noun, reference: what was run is called, and what says what is right: a machine and its simulator, if not said.
+        noun, reference: the words for the source and for its reference; by default machine and simulator.
         columns: those of the table; every row has one entry for each.
         sampling: how the output layer was read, whose probabilities are the last columns; None: they were not asked for.
         by_chance: whether the divergence is a token that was drawn where the weights prefer the right one.

@@ -1,4 +1,4 @@
-"""The passes of a run of weights with loops: which pass a stage belongs to, and what has to be there after it."""
+"""The passes of a run of weights with loops: which pass a stage belongs to, and the values expected after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Stage(NamedTuple):
         number: its place in `Observation.stages`.
         layer, part: as there.
         made: the pass that it belongs to, from 1; None where no loop runs it.
-        specification: what has to be there.
+        specification: the expected values.
     """
 
     number: int
@@ -42,7 +42,7 @@ class WrongPasses(NamedTuple):
 
 
 def stages(decoder: Decoder, specification: Specification, seen: Observation) -> Iterator[Stage | WrongPasses]:
-    """Yield the stages of a run, each with what has to be there; a loop that ends in the wrong place ends them.
+    """Yield the stages of a run, each with its expected values; a loop that ends in the wrong place ends them.
 
     Left out are stages without a head in later passes, where the stream is that after the pass before.
     """

@@ -1,4 +1,4 @@
-"""What is asked of a run, as one value, from a command or the library to the engine; and the plan of a check."""
+"""The options of a run, as one value, from a command or the library to the engine; and the plan of a check."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What is asked of a run.
+    """The options of a run.
 
     Args:
         engine: ``auto``, ``dense``, ``exact``, ``fast``, or an engine object; for ``auto`` see `tm2tfr.runs.choose`.
@@ -44,7 +44,7 @@ class RunOptions:
 
     Raises:
         EngineError: for a limit that is not a number of steps, a time that is not one of seconds, a dtype beside an engine,
-            and for anything else that is not what is said above.
+            and for any other value of the wrong type.
         OutputError: for a file that is not given by its name.
     """
 
@@ -208,7 +208,9 @@ class Plan(RunOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.sampling is not None:
-            raise UsageError("a plan checks, and a sampled run is no check: use tm2tfr.check(subject, word, sampling=...)")
+            raise UsageError(
+                "a plan checks, and a sampled run is not a check: use tm2tfr.check(subject, word, sampling=...)"
+            )
         if isinstance(self.inputs, str) or not isinstance(self.inputs, Iterable):
             raise InputError(f"inputs must be a list of words, not {self.inputs!r}: {as_list(self.inputs)}")
         object.__setattr__(self, "inputs", tuple(self.inputs))

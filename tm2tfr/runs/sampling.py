@@ -17,7 +17,7 @@ class Sampling:
         temperature: that of the output layer, not of attention: 1 is Eq. 8.3, and smaller ones sharpen it.
 
     Raises:
-        EngineError: for a seed that is no whole number from 0 on, or a temperature that is no positive number.
+        EngineError: for a seed that is not a whole number from 0 on, or a temperature that is not a positive number.
     """
 
     seed: int | None = None

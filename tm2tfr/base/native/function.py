@@ -43,7 +43,7 @@ class KeptFunction:
     Args:
         text: all that decides what the function does: its text, and the digest of what it calls.
         made: returns the function, decorated for Numba; called only if it has to be compiled.
-        compiling: what is said while it is compiled.
+        compiling: the message while it is compiled.
     """
 
     def __init__(self, text: str, made: Callable[[], Callable[..., Any]], *, compiling: str = COMPILING) -> None:
@@ -202,7 +202,7 @@ def _stored(about: str | None) -> MachineCode | None:
 
 
 def _linked(symbol: str, content: bytes) -> MachineCode:
-    """Return the function of an object file. Raises RuntimeError if it is none with such a function."""
+    """Return the function of an object file. Raises RuntimeError if it does not have such a function."""
     if found := linking.linked(symbol, content):
         return found
     from tm2tfr.base.native.loading import linked  # noqa: PLC0415  (llvmlite takes longer to load than to link)

@@ -27,7 +27,7 @@ def rendered(drawing: graphviz.Digraph, format: RenderFormat, name: str) -> byte
         name: what is drawn, for the complaints.
 
     Raises:
-        OutputError: if `format` is none of these, or ``dot`` is missing or fails.
+        OutputError: if `format` is not one of these, or ``dot`` is missing or fails.
     """
     if format not in get_args(RenderFormat):
         raise OutputError(f"drawings cannot be made as {format!r}: use one of {', '.join(get_args(RenderFormat))}")
@@ -61,7 +61,7 @@ def write_drawing(path: str | Path, name: str, digraph: Callable[[], graphviz.Di
         digraph, mermaid: make it, as a `graphviz.Digraph` or as a flowchart.
 
     Raises:
-        OutputError: if the extension is none of `EXTENSIONS`, the drawing cannot be made, or the file cannot be written.
+        OutputError: if the extension is not one of `EXTENSIONS`, the drawing cannot be made, or the file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     match suffix:

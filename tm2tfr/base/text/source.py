@@ -106,8 +106,8 @@ class Log:
     def did_you_mean(self, name: str, known: Iterable[str]) -> str:
         """Return `` (did you mean 'x'?)`` for the one of the first 1,000 `known` names that `name` resembles, if any.
 
-        A text whose every line has a mistake takes no time for what nobody reads: after `MOST_COMPARED` names, there is
-        nothing but the empty string.
+            In a text with a mistake in every line, suggestions would take long and help nobody: after `MOST_COMPARED`
+        names, the result is the empty string.
         """
         if sum(self.compared) >= MOST_COMPARED:
             return ""
@@ -173,7 +173,7 @@ def decoded(
     Args:
         most: the size of the largest text, in bytes.
         noun: what the text describes, for the complaints.
-        comments: where comments begin that extend to the end and may contain any bytes: those that are no text become
+        comments: where comments begin that extend to the end and may contain any bytes: those that are not text become
             U+FFFD.
 
     Raises:

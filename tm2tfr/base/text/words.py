@@ -1,4 +1,4 @@
-"""Words as people write them: one token per character, or a JSON list of tokens; alphabets and headers likewise."""
+"""Words, alphabets and headers as people write them: one token per character, or a JSON list of tokens."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def alphabet_of(given: object, shown: Callable[[_Atom], str] = str) -> tuple[_At
     """Return the tokens that are given as ``abc``, as a JSON list ``["a", "bc", 3]``, or as a sequence of them.
 
     Args:
-        given: what was given.
+        given: the word as the user wrote it.
         shown: a token as text.
 
     Raises:
@@ -220,7 +220,7 @@ _LINE = re.compile(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z-]*)[ \t]*:[ \t]?(.*)")
 
 
 def header_lines(source: SourceText, known: Collection[str] = ()) -> Iterator[tuple[int, str, str]]:
-    """Yield the number of the line, from 0, the word and the text of each header: before the first line that is no comment.
+    """Yield the line number, from 0, the word and the text of each header before the first line that is not a comment.
 
     Args:
         known: the words of headers; empty: any word.

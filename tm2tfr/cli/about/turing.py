@@ -62,7 +62,7 @@ def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
 
 
 def concluded(result: Result) -> Iterator[str]:
-    """Yield what the simulator says of the whole run."""
+    """Yield the simulator's result of the whole run; if it rejects for lack of a rule, with the state and the symbol."""
     steps, cells = counted(result.steps, "step"), counted(result.cells_visited, "cell")
     state, symbol = result.stuck or ("", "")
     why = (

@@ -214,7 +214,7 @@ class ComparedRuns:
 
     Args:
         name: that of the program.
-        noun, reference: what it is called, and what says what is right.
+        noun, reference: the words for the program and for its reference: machine, simulator.
         engine, dtype: those that ran the weights.
         runs: the number of inputs that were compared.
         cells: the number of cells compared; of circuits these are bits.

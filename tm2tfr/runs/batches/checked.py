@@ -22,7 +22,7 @@ from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.weights import Decoder
 
 AT_ONCE = 2**15
-"""So many inputs are in one batch; the first that differs ends the check after its batch."""
+"""The number of inputs in one batch; the first that differs ends the check after its batch."""
 
 
 def checked_inputs(
@@ -133,7 +133,7 @@ def _scanned_from_the_start(decoder: Decoder) -> tuple[str, ...]:
 
 
 class _Found:
-    """What is said of all runs, while they come.
+    """The findings about all runs, while they come.
 
     Args:
         carried_out: makes one run by itself, row by row.

@@ -241,7 +241,7 @@ def batch_of(
         max_steps: the most steps of a run; the default is for runs that may have no end, see
             `tm2tfr.runs.plan.RunOptions`.
         workers: the number of threads; None: one for each core.
-        keep_rows: keep the rows; otherwise only what is said of each run is kept.
+        keep_rows: keep the rows; otherwise only the result of each run.
 
     Raises:
         InputError: for a word that is not an input of the program, with its number.
@@ -340,7 +340,7 @@ def batches_of(
 
 
 class _PartSaid(NamedTuple):
-    """What is said of each run of a part: (runs,) each; the outcome by its place among `_Said.names`."""
+    """The results of the runs of a part: (runs,) each; the outcome by its place among `_Said.names`."""
 
     outcome: Ints
     steps: Ints
@@ -349,7 +349,7 @@ class _PartSaid(NamedTuple):
 
 
 class _Said:
-    """What is said of each run, while parts come.
+    """The results of the runs, while parts come.
 
     Args:
         cells: see `tm2tfr.contract.blocks.BlockReference`.
@@ -365,7 +365,7 @@ class _Said:
         self._cells, self._ending, self._decoder = cells, ending, decoder
 
     def of(self, part: BatchPart, size: Ints) -> _PartSaid:
-        """Return what is said of the runs of a part; size: (runs,) the tokens before BOS, of all parts."""
+        """Return the results of the runs of a part; size: (runs,) the tokens before BOS, of all parts."""
         rows, prompt = np.diff(part.offsets), size[part.first : part.first + part.runs]
         differs, compared = part.differs, np.zeros(part.runs, dtype=np.int64)
         missing = (differs >= 0) & (differs == rows)  # the reference has a row more

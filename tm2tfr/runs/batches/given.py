@@ -97,7 +97,7 @@ def numbers_of(
     Args:
         letters: the symbols of one character, by their numbers: a word of these alone is read at once.
         read: returns the numbers of any other word, or raises InputError.
-        size, least: how many symbols a word has to have to be read at once: so many, if there is a size, and at least.
+        size, least: words with exactly `size` symbols, if it is given, and at least `least` are read at once.
 
     Raises:
         InputError: for a word that is not an input, with its number.
@@ -123,7 +123,7 @@ def numbers_of(
 
 @contextmanager
 def of_input(number: int) -> Iterator[None]:
-    """Put the number of an input in front of what is said of it."""
+    """Put the number of an input in front of messages about it."""
     try:
         yield
     except Tm2tfrError as error:

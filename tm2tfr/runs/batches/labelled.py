@@ -37,11 +37,11 @@ from tm2tfr.transformer.weights import Decoder
 WORDS, PAIRS = 8_192, 1 << 20
 """The most words that are run at once, and the most pairs of positions of them."""
 WINDOW = 1 << 16
-"""So many words are sorted by length at a time."""
+"""The number of words that are sorted by length at a time."""
 AHEAD = 3
 """The number of groups that may wait for each thread."""
 BATCH = 4_096
-"""So many inputs of one length are counted out, or drawn, at once."""
+"""The number of inputs of one length that are enumerated, or drawn, at once."""
 CELLS = 2**22
 """The most cells of a group, which long words make smaller."""
 

@@ -122,7 +122,7 @@ def _guess(text: str | bytes, file: str) -> Format:
         return found
     if len(suggested) == 1 and not (suggested == ("ft_turing",) and ft_turing.is_foreign(start)):
         return FORMATS[suggested[0]]
-    source = decoded(text, file=file, most=MACHINE_BYTES)  # what is no text at all is said to be that
+    source = decoded(text, file=file, most=MACHINE_BYTES)  # binary data is reported as such
     bbchallenge.refuse(source)
     problem = "this is in none of the formats that are read, as far as can be seen"
     remedy = f"if it is a machine, name the format with --from, one of {', '.join(READABLE)}{OF_OTHERS}"

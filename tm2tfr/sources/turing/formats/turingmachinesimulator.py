@@ -61,7 +61,7 @@ class _Program:
     rules: dict[tuple[str, str], Rule] = field(default_factory=dict)
     accept: dict[str, Scalar] = field(default_factory=dict)
     strange: int = 0
-    """How many lines are no lines of rules."""
+    """The number of lines that are not rules."""
 
     def read(self) -> Loaded:
         rules = []
