@@ -107,7 +107,7 @@ def options(found: Command) -> str:
     context.obj = []
     lines = ["## Usage", "", "```text", f"tm2tfr {found.name} {' '.join(found.collect_usage_pieces(context))}", "```", ""]
     places: set[str] = set()
-    lines += panels(for_help(found, context, "").get_params(context), context, places)
+    lines += panels(for_help(found, context, None).get_params(context), context, places)
     further = []
     for source in OF_KINDS.values():
         context.obj = [source]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from typer.core import TyperOption
 
 from tests.cli.lines import EVERY, LISTED, params
 from tests.cli.test_commands import tm2tfr, tm2tfr_here
+from tests.installed import NO_DOT
 
 
 @pytest.fixture(autouse=True)
@@ -46,10 +48,61 @@ def test_every_command_is_there_with_an_example_that_can_be_read_again(name: str
     assert command.example == LISTED[name].example
 
 
+def description(lines: list[str]) -> list[str]:
+    """The lines between the usage and the example."""
+    text = [line.strip() for line in lines]
+    return [line for line in text[2 : next(n for n, line in enumerate(text) if line.startswith("Example: "))] if line]
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_description_has_at_most_five_lines_of_80_columns(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 1 <= len(description(tm2tfr_here(capsys, name, "--help")[1])) <= 5
+
+
+NEEDED = {
+    "certify": ("numba", "fast"),
+    "compare": ("torch", "torch"),
+    "dataset": ("pyarrow", "dataset"),
+    "export": ("transformers", "transformers"),
+    "labels": ("pyarrow", "dataset"),
+    "plot": ("matplotlib", "plot"),
+    "train": ("torch", "torch"),
+    "verify-export": ("transformers", "transformers"),
+}
+"""The packages that an example needs, each with its extra."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({*LISTED} - {"playground"}))
+def test_the_example_in_the_help_works_as_typed(name: str, tmp_path: Path) -> None:
+    if name in NEEDED:
+        package, extra = NEEDED[name]
+        pytest.importorskip(package, reason=f"{package} is not installed: pip install 'tm2tfr[{extra}]'")
+    if name == "graph" and shutil.which("dot") is None:
+        pytest.skip(NO_DOT)
+    command = LISTED[name]
+    for line in [*command.earlier.split(" && "), f"tm2tfr {name} {command.example}"]:
+        words, _, file = line.partition(" > ")
+        if words:
+            arguments = [word for word in shlex.split(words)[1:] if word != "--open"]
+            done = tm2tfr(*arguments, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            if file:
+                (tmp_path / file).write_text(done.stdout, encoding="utf-8")
+
+
 def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.CaptureFixture[str]) -> None:
     _, lines = tm2tfr_here(capsys, "trace", "--help")
-    assert lines[1].strip() == "Usage: tm2tfr trace [OPTIONS] [MACHINE]"
-    assert titles(lines) == ["Arguments", "Options", "Running", "Long runs", "The construction", "Sources as text"]
+    assert lines[1].strip() == "Usage: tm2tfr trace [OPTIONS] [SOURCE]"
+    assert titles(lines) == [
+        "Arguments",
+        "Options",
+        "Running",
+        "Long runs",
+        "Probabilities",
+        "The construction",
+        "Sources as text",
+    ]
     shown = [found[1] for line in lines if (found := re.match(r"│ (--\S+)", line))]
     assert shown[:8] == ["--input", "--all", "--quiet", "--at", "--step", "--output", "--from", "--help"]
     assert not any("--out " in line for line in lines)  # the older name works, and is not shown
@@ -120,7 +173,8 @@ def test_the_help_is_there_where_the_width_is_not_known(
 
 
 def test_the_help_says_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "'once Q[a] & !Q[b]'" in " ".join(tm2tfr_here(capsys, "trace", "--help")[1])
+    text = " ".join(tm2tfr_here(capsys, "trace", "--help")[1]).replace("│", "")
+    assert "'once Q[a] & !Q[b]'" in " ".join(text.split())
 
 
 def test_what_a_default_is_said_to_be_is_the_default() -> None:
@@ -159,7 +213,7 @@ def test_a_soft_table(tmp_path: Path) -> None:
     [
         ("trace", "the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs."),
         ("trace", "The input: a word, or a JSON list of tokens; for a circuit: bits, numbers such as 0x3A+7, or text."),
-        ("sweep", "Compare decoders with the reference on every program and every input of a spec"),
+        ("sweep", "Check every machine, circuit or program of a spec on all its inputs"),
         ("soften", "per-position"),
     ],
 )
@@ -170,12 +224,12 @@ def test_the_help_speaks_of_all_that_goes_in(command: str, words: str, capsys: p
 @pytest.mark.parametrize(
     ("command", "panel"),
     [
-        ("check", "Running"),
+        ("check", None),
         ("convert", "The construction"),
         ("disguise", None),
         ("intervene", "Random interventions"),
         ("labels", None),
-        ("trace", "Running"),
+        ("trace", "Probabilities"),
     ],
 )
 def test_the_seed_is_among_what_it_is_of(command: str, panel: str | None) -> None:

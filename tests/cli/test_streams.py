@@ -215,6 +215,10 @@ def test_nothing_more_can_be_said_than_nothing(tmp_path: Path) -> None:
     assert program("tm2tfr trace nothing-like-this 2> /dev/full", tmp_path).returncode == 2
     closed = program("tm2tfr trace >&-", tmp_path)
     assert (closed.returncode, closed.stderr) == (0, b"")
+    unheard = program("tm2tfr trace --input 11 2>&-", tmp_path)
+    assert (unheard.returncode, unheard.stdout.splitlines()[-1][-9:]) == (0, b"all agree")
+    assert program("tm2tfr trace nothing-like-this 2>&-", tmp_path).returncode == 2
+    assert program("tm2tfr trace >&- 2>&-", tmp_path).returncode == 0
     file = program("tm2tfr table -o /dev/full --format csv", tmp_path)
     assert file.returncode == 2
     assert file.stderr == b"/dev/full: the disk is full: free some space, or choose another place\n"

@@ -20,14 +20,18 @@ from tm2tfr.cli.commands import HELP, Group, Later, guarded
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     "Inspect": {
         "trace": ("runs:trace", "Run a decoder, print its table, and check every cell", "palindromes --input abba"),
-        "table": ("runs:table", "Write the table as markdown, LaTeX, CSV, JSON or HTML", "--input 11 -o run.tex"),
+        "table": (
+            "runs:table",
+            "Write the table of a run as Markdown, LaTeX, CSV or HTML",
+            "chapter --input 11 -o run.tex",
+        ),
         "explore": (
             "exploring:explore",
             "Watch the transformer compute, in the browser",
             "palindromes --input abba --open",
         ),
         "playground": ("exploring:playground", "Edit a source and watch its run, in the browser", "binary-increment"),
-        "rasp": ("rasp:rasp", "Type RASP line by line, and compile and check it", "session.txt"),
+        "rasp": ("rasp:rasp", "Type RASP line by line, and compile and check it", ""),
         "plot": (
             "exploring:plot",
             "Draw where a head looks, or its scores at one position",
@@ -43,7 +47,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     },
     "Verify": {
         "check": ("runs:check", "Compare a decoder with its reference, on examples or inputs", "palindromes --input abba"),
-        "sweep": ("datasets:sweep", "Check every program of a spec on every input", "two-states"),
+        "sweep": ("datasets:sweep", "Check every source of a spec on every input", "palindromes --max-steps 50"),
         "certify": (
             "weights:certify",
             "Prove, for every input, how long a run stays right",
@@ -55,12 +59,12 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
             "Measure how far one changed symbol moves the logits",
             "odd-ones --length 16",
         ),
-        "verify-export": ("weights:verify_export", "Check that an export is still its machine", "gpt2"),
+        "verify-export": ("weights:verify_export", "Check an exported model against its source", "gpt2"),
     },
     "Export": {
         "compile": (
             "runs:compile",
-            "Compile a machine, circuit, program or formula to weights",
+            "Compile a source to weights, and print a summary of them",
             "chapter -o chapter.safetensors",
         ),
         "prompt": (
@@ -90,14 +94,20 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "disguise": (
             "hidden:disguise",
             "Hide a model's answer in its weights, with a key",
-            "busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
+            "half-adder --seed 7 -o hidden.safetensors --key key.json",
         ),
         "score": ("hidden:score", "Score a claim about hidden weights", "key.json claim.json"),
-        "train": ("train:train", "Train a transformer on runs", "binary-adder --bits 8 -o run"),
-        "compare": ("train:compare", "Compare learned attention with compiled", "run --plot figure-2.svg"),
+        "train": ("train:train", "Train a transformer on runs", "half-adder --steps 200 -o run"),
+        "compare": ("train:compare", "Compare learned attention with compiled", "run"),
     },
 }
 """The panels of the help, and their commands: the function of each, its line there, and an example of what is behind it."""
+EARLIER = {
+    "verify-export": "tm2tfr export palindromes -o gpt2",
+    "score": "tm2tfr disguise half-adder -o x.safetensors --key key.json && tm2tfr score key.json --template > claim.json",
+    "compare": "tm2tfr train half-adder --steps 200 -o run",
+}
+"""A command whose example reads files -> the line that makes them."""
 
 
 def _version(value: bool) -> None:
@@ -115,6 +125,8 @@ def _root(
     """Compile Turing machines, circuits, RASP programs, formulas of temporal logic and automata to transformer weights.
 
     Every token that the weights answer is checked against an independent reference.
+
+    Begin with: tm2tfr trace palindromes --input abba
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), nl=False)
@@ -125,7 +137,7 @@ def _group() -> Group:
     made.callback(invoke_without_command=True)(_root)
     group = cast(Group, get_command(made))
     for panel, rows in COMMANDS.items():
-        group.commands.update({name: Later(name, panel, *row) for name, row in rows.items()})
+        group.commands.update({name: Later(name, panel, *row, EARLIER.get(name, "")) for name, row in rows.items()})
     return group
 
 

@@ -88,7 +88,7 @@ def _declared(known: Sequence[Declaration]) -> Any:
 
 
 def _group(name: str, options: Mapping[str, object]) -> Any:
-    """Return a group of options, each of which is None if it is not given."""
+    """Return a group of options, each with the default None."""
     hints = [(option, hint, field(default=None)) for option, hint in options.items()]
     return make_dataclass(name, hints, namespace={"__module__": __name__}, frozen=True, kw_only=True, eq=False, repr=False)
 
@@ -123,14 +123,14 @@ class Asked:
         UsageError: if more than one thing is named.
     """
 
-    machine: Annotated[str | None, argument("MACHINE", machines, help=f"{MACHINE_HELP}. Default: chapter.")] = None
+    machine: Annotated[str | None, argument("SOURCE", machines, help=f"{MACHINE_HELP}. Default: chapter.")] = None
     from_: FromOption = None
     expression: Annotated[
         str | None, option('A circuit as an expression, such as "a ^ b & ~c".', "-e", metavar="TEXT", panel=SOURCES)
     ] = None
     truth_table: Annotated[
         str | None,
-        option("A circuit as its truth table, such as 0110.", "--truth-table", "--table", metavar="BITS", panel=SOURCES),
+        option("A circuit as its truth table, such as 0110.", "--truth-table", metavar="BITS", panel=SOURCES),
     ] = None
     formula: Annotated[
         str | None, option("A formula of temporal logic, such as 'once Q[a] & !Q[b]'.", "-f", metavar="TEXT", panel=SOURCES)
@@ -155,7 +155,7 @@ class Asked:
 
     @property
     def texts(self) -> dict[str, str | None]:
-        """What may be given in place of a name, by the option."""
+        """The texts in place of a name, by option."""
         others = {"--expression": self.expression, "--truth-table": self.truth_table, "--formula": self.formula}
         return {**others, "--prompt": self.decoder.prompt}
 
@@ -177,7 +177,7 @@ class Asked:
 
     @property
     def given(self) -> str:
-        """What was given, for commands to paste and for complaints."""
+        """The name, path or text of the source, for commands to paste and for messages."""
         texts = self.expression or self.truth_table or self.formula
         return texts or (self.decoder.prompt and "the prompt") or self.argument
 
@@ -270,30 +270,36 @@ def of_source(command: AnyCommand, context: LineContext) -> tuple[AnyCommand, ty
     return shown, kind
 
 
-def for_help(command: AnyCommand, context: LineContext, example: str) -> AnyCommand:
-    """Return a command as its help shows it, by the line that was typed, ``context.obj``; its help ends with an example."""
+def for_help(command: AnyCommand, context: LineContext, example: str | None, earlier: str = "") -> AnyCommand:
+    """Return a command as its help shows it, by the line that was typed, ``context.obj``; its help ends with an example.
+
+    Args:
+        example: what stands behind the command in it; None: the help has no example.
+        earlier: the line that makes the files of the example, if it needs any.
+    """
     found, kind = of_source(command, context)
     shown = copy(found)
-    if kind is not None:
+    if kind is not None and example is not None:
         example = _example_for([word for word in context.obj if word not in context.help_option_names], example)
     elif any(param.name == "expression" for param in command.params):  # it takes every kind of source
         shown.params = [param for param in command.params if not kinds_of(param)]
         shown.epilog = f"{MORE}: {context.command_path} palindromes --help"
-    if example:
-        shown.help = f"{command.help}\n\n" + escaped(f"Example: tm2tfr {command.name} {example}")
+    if example is not None:
+        line = f"tm2tfr {command.name} {example}".rstrip()
+        shown.help = f"{command.help}\n\n" + escaped(f"Example: {earlier} && {line}" if earlier else f"Example: {line}")
     return shown
 
 
-def _example_for(typed: Sequence[str], example: str) -> str:
-    """Return what stands behind a command in an example for the source that was typed: with the outputs of `example`.
+def _example_for(typed: Sequence[str], example: str) -> str | None:
+    """Return what stands behind a command in an example for the source that was typed, with the outputs of `example`.
 
-    An example for another source has its input, its heads and its variables: none of them is meant here.
+    Inputs, heads and variables of `example` are those of another source, and are left out; None if nothing would be left.
     """
     first, *rest = shlex.split(example)
     if [first] == list(typed):
         return example
     if "--set" in rest:
-        return ""
+        return None
     outputs = [word for option, value in pairwise(rest) if option in WRITTEN for word in (option, value)]
     return shlex.join([*typed, *outputs])
 

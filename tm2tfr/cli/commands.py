@@ -53,7 +53,8 @@ class OwnParameters:
 class Command(OwnParameters, TyperCommand):
     """A command whose help is about the source that is named before ``--help``, and ends with an example."""
 
-    example = ""
+    example: str | None = None
+    earlier = ""
 
     def parse_args(self, ctx: LineContext, args: list[str]) -> list[str]:
         """Read the command line.
@@ -77,7 +78,7 @@ class Command(OwnParameters, TyperCommand):
         """Print the help."""
         from tm2tfr.cli.asked import for_help
 
-        super(Command, for_help(self, ctx, self.example)).format_help(ctx, formatter)
+        super(Command, for_help(self, ctx, self.example, self.earlier)).format_help(ctx, formatter)
 
     def shell_complete(self, ctx: LineContext, incomplete: str) -> list[Any]:
         """Return how a word goes on: an option among those that apply to the source in the line."""
@@ -119,12 +120,12 @@ class Later(TyperCommand):
     Args:
         panel: its panel in the list; summary: its line there.
         function: its module in `tm2tfr.cli`, and its function there.
-        example: what may stand behind it, in a line to paste.
+        example: what may stand behind it, in a line to paste; earlier: the line that makes the files of this example.
     """
 
-    def __init__(self, name: str, panel: str, function: str, summary: str, example: str) -> None:
+    def __init__(self, name: str, panel: str, function: str, summary: str, example: str, earlier: str = "") -> None:
         super().__init__(name, short_help=summary, rich_help_panel=panel)
-        self.function, self.example = function, example
+        self.function, self.example, self.earlier = function, example, earlier
 
     @cached_property
     def command(self) -> Command:
@@ -140,7 +141,7 @@ class Later(TyperCommand):
             expanded(function)
         )
         command = cast(Command, get_command(app))
-        command.example = self.example
+        command.example, command.earlier = self.example, self.earlier
         return command
 
     def make_context(self, *args: Any, **extra: Any) -> Any:

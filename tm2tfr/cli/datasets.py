@@ -94,7 +94,10 @@ def sweep(
     ] = None,
     decoder: Annotated[UniversalGroup, But(prompt=None)],
 ) -> None:
-    """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
+    """Check every machine, circuit or program of a spec on all its inputs; show the first that differs.
+
+    A spec is a YAML file that names sources, or describes a family of machines such as all with two states.
+    """
     from tm2tfr.api.datasets import sweep
     from tm2tfr.lab.datasets.make import sweep_report
 
@@ -149,7 +152,6 @@ def labels(
         float | None,
         number("Hold this share of the inputs back, as a split of their own. Default: no splits."),
     ] = None,
-    shard_size: Annotated[int, count("The runs in a file. Default: 10,000.", least=1, panel=RUN)] = 10_000,
     resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -189,7 +191,6 @@ def labels(
             max_steps=max_steps,
             positions=positions,
             dtype=dtype,
-            shard_size=shard_size,
             test=test,
             engine=engine,
             workers=workers,
@@ -272,9 +273,8 @@ def intervene(
 ) -> None:
     """Set variables of a run at a position, and compare what must come out with what the weights answer.
 
-    The reference says what must come out, since each variable has a meaning; the weights are run with the subspace of the
-    variable overwritten. Exit code 1 if they differ. A variable is called what its subspace holds, or as the column of the
-    table or of 'tm2tfr labels'; --variables lists all names.
+    The weights run with the subspace of the variable overwritten; the exit code is 1 if they differ from the reference.
+    --variables lists the variables and their names.
     """
     from tm2tfr.api.interventions import MOST_POSITIONS, causal_variables, intervene, intervene_many
 

@@ -13,7 +13,7 @@ from tm2tfr.base.errors import UsageError, counted
 from tm2tfr.cli.about import verdict
 from tm2tfr.cli.asked import SAMPLE_SEED, Asked, seed
 from tm2tfr.cli.options import (
-    RUN,
+    PROBABILITIES,
     SLIDES,
     ChangesOption,
     DtypeOption,
@@ -46,7 +46,8 @@ class SlidesGroup:
 
     frames: Annotated[Path | None, file("Write a slide of each step to this folder.", metavar="DIR", panel=SLIDES)] = None
     frame_format: Annotated[
-        str | None, choice("What is written there. Default: both (PNG needs the extra: plot).", of=FRAMES, panel=SLIDES)
+        str | None,
+        choice("The format of these slides. Default: both (PNG needs the extra: plot).", of=FRAMES, panel=SLIDES),
     ] = None
     animation: Annotated[
         Path | None, file("Write the slides as one .gif, .apng or .png (animated PNG) file (extra: plot).", panel=SLIDES)
@@ -127,14 +128,14 @@ def explore(
     compare: Annotated[
         str | None,
         choice(
-            "Show a second run next to the first, with this left boundary: 'chapter'. Of a formula: how it compares "
-            "counts, lookup or sign.",
+            "Show a second run beside the first, with the left boundary 'chapter' or 'repaired'. For a formula: compare "
+            "counts by lookup or by sign.",
             of=(*LEFT_BOUNDARIES, *LOGIC_COMPARE),
         ),
     ] = None,
     standalone: Annotated[
         bool,
-        option("With --universal: a page with an editor, in which any machine runs. It opens with MACHINE."),
+        option("With --universal: a page with an editor, in which any machine runs. It opens with SOURCE."),
     ] = False,
     slides: SlidesGroup,
     max_steps: Annotated[int, steps()] = MAX_STEPS,
@@ -142,10 +143,10 @@ def explore(
     changes: ChangesOption = None,
     asked: Annotated[Asked, But(compare=None)],
 ) -> None:
-    """Write one HTML page that shows how the transformer computes, offline and with every number.
+    """Write an HTML page that shows how the transformer computes, with every number; it works offline.
 
-    A machine or a circuit is played step by step. A RASP program, a formula or an automaton answers at all positions at
-    once: its page plays the layers, at a position of your choice.
+    The run of a machine or a circuit is played step by step. A program, a formula or an automaton answers at all positions
+    at once: its page plays the layers, at a position of your choice.
     """
     from tm2tfr.base.files import check_file
 
@@ -233,9 +234,9 @@ def playground(
     port: Annotated[int | None, count("The port to listen on; 0 is any that is free. Default: 8465.")] = None,
     hidden: Annotated[bool, option("Print the address without opening it in the browser.", "--no-open")] = False,
 ) -> None:
-    """Serve a page on this computer, and to nobody else, on which sources are edited and run. Ctrl-C ends it.
+    """Serve a page, on this computer only, in which you edit sources and watch their runs. Ctrl-C ends it.
 
-    A named file is read once and never written to: save what you change with the buttons of the page.
+    A file that you name is read once and never written to: the page has buttons to save your changes.
     """
     from tm2tfr.base.errors import required
 
@@ -260,28 +261,25 @@ def plot(
     word: WordOption = None,
     head: Annotated[
         str,
-        option(
-            "The head: by name, or by number from 1, as in the explorer. Default: the first one.", metavar="[LAYER.]HEAD"
-        ),
+        option("The head: by name, or by number from 1, as in the explorer. Default: the first.", metavar="[LAYER.]HEAD"),
     ] = "1",
     position: Annotated[
-        int | None, count("Its scores at position N, counted from 0, instead of a map of the whole run.")
+        int | None, count("Draw its scores at position N, counted from 0, instead of a map of the whole run.")
     ] = None,
     output: Annotated[
         Path | None,
         file("Write a picture to this .svg, .png or .pdf file (extra: plot) instead of text to standard output.", "-o"),
     ] = None,
-    everything: Annotated[bool, option("Where the prompt looks as well, of a machine in the prompt.", "--all")] = False,
+    everything: Annotated[bool, option("With a universal decoder: show where the prompt looks as well.", "--all")] = False,
     dtype: DtypeOption = None,
     read: OutputGroup,
     softness: SoftGroup,
-    asked: Annotated[Asked, But(draws="--sample", seed=seed(RUN, SAMPLE_SEED))],
+    asked: Annotated[Asked, But(draws="--sample", seed=seed(PROBABILITIES, SAMPLE_SEED))],
 ) -> None:
-    """Draw where a head looks in a run, as a map, its scores at one position, or the next tokens' probabilities.
+    """Draw where a head looks during a run: a map of its attention, or its scores at one position.
 
-    A row of the map is called by the token answered, one after the position that looks; of a program or a formula, which
-    answer nothing, by the position itself. Positions that tie share the weight of average-hard attention. With
-    --probabilities or --sample, no head is drawn, but a bar for each token at each step (Figure 8.1a).
+    A row of the map is a position that looks, named by the token that it answers (programs and formulas: by the position
+    itself). Positions that tie share the weight. With --probabilities or --sample, bars show the next tokens instead.
     """
     from tm2tfr.base.files import check_file
     from tm2tfr.tables.scores import ATTENTION_FORMATS, AttentionMap, plot_attention

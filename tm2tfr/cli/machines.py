@@ -49,17 +49,16 @@ def graph(
     head: Annotated[
         str | None,
         option(
-            "Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot). By "
-            "name, or by number from 1, as in the explorer. A row is called by the token answered, one after the position "
-            "that looks.",
+            "Draw where this head looks in a run instead, as text, or as a .svg, .png or .pdf file (extra: plot). By "
+            "name, or by number from 1; 'tm2tfr plot' does the same, with more options.",
             metavar="[LAYER.]HEAD",
         ),
     ] = None,
     word: Annotated[
         str | None,
         option(
-            "The input of that run. Default: the program's own. Without --head, of a RASP program: the run itself, "
-            "every selector as a matrix, as SVG.",
+            "The input of that run. Default: the source's own. Without --head, for a RASP program: draw the run itself, "
+            "with every selector as a matrix, as SVG.",
             "--input",
             "-i",
             metavar="WORD",
@@ -69,16 +68,16 @@ def graph(
         bool, option("In the drawing of a run: where the heads of the weights look, too.", panel=PROGRAMS)
     ] = False,
     everything: Annotated[
-        bool, option("With --head: where the prompt looks as well, of a machine in the prompt.", "--all")
+        bool, option("With --head and a universal decoder: show where the prompt looks as well.", "--all")
     ] = False,
     draws: Annotated[
         bool, option("Instead: the runs that the program's 'draw' statements ask for, as SVG.", panel=PROGRAMS)
     ] = False,
     asked: Asked,
 ) -> None:
-    """Draw a state graph, a circuit, the flow of a RASP program, or the syntax of a formula.
+    """Draw a machine's state graph, a circuit, the data flow of a RASP program, or the syntax tree of a formula.
 
-    Without a file, DOT is printed; a file may be .dot, .mmd, .svg, .png or .pdf.
+    The file of -o may be .svg, .png, .pdf, .dot or .mmd (Mermaid). Without -o, DOT is printed.
     """
     from tm2tfr.base.files import check_file
 
@@ -161,8 +160,8 @@ def convert(
     word: Annotated[
         str | None,
         option(
-            "An input of the machine, to be converted too: what it is there is printed, and is in the file if the "
-            "format has a place for it. Default: the machine's own.",
+            "Convert this input of the machine too: the result is printed, and is in the file if the format has a place "
+            "for it. Default: the machine's own.",
             "--input",
             "-i",
             metavar="WORD",
@@ -171,8 +170,8 @@ def convert(
     verdict: Annotated[
         HaltVerdict | None,
         choice(
-            "For a machine that halts without verdicts: take every halt to accept or to reject, for formats in which "
-            "every run does one of the two. Where a rule is missing, accepting takes one more step.",
+            "Take every halt to accept or to reject: for machines that halt without verdicts, and formats in which every "
+            "run accepts or rejects. Where a rule is missing, accepting takes one more step.",
             of=HALT_VERDICTS,
         ),
     ] = None,
@@ -182,7 +181,7 @@ def convert(
         NOT_COMPILED,
         But(
             command="",
-            machine=argument("MACHINE", machines, help=f"{MACHINE_HELP}."),
+            machine=argument("SOURCE", machines, help=f"{MACHINE_HELP}."),
             from_=choice(
                 f"The format of the file, one of {', '.join(FORMATS)}. Default: by its ending or content.",
                 of=FORMATS,
@@ -191,15 +190,15 @@ def convert(
         ),
     ],
 ) -> None:
-    """Write a machine, a circuit, a formula or an automaton in another format, or say why that cannot express it.
+    """Write a machine, circuit, formula or automaton in another format, or say why that format cannot express it.
 
-    An automaton is also written as the program that it is compiled by: srasp or tl where it is star-free, otherwise rasp.
+    An automaton can also be written as the program it is compiled by: srasp or tl if it is star-free, otherwise rasp.
     """
     from tm2tfr.base.files import check_file
     from tm2tfr.sources.registry import check_target
 
     if not asked.named:
-        raise UsageError("tm2tfr convert: MACHINE is missing: add MACHINE, see 'tm2tfr convert --help'")
+        raise UsageError("tm2tfr convert: SOURCE is missing: add SOURCE, see 'tm2tfr convert --help'")
     check_file(output, reading=asked.reading)
     if output is not None and to is None:
         check_target(output)
@@ -255,8 +254,8 @@ def explain(
 ) -> None:
     """Print the model of a source: each variable with its equation, the layer that writes it, and what reads it.
 
-    The model states a second time, on its own, what the weights were compiled to compute. The equations of programs and
-    formulas are in their own notation. Weights with --unbounded have no model.
+    The model says independently of the compiler what the weights must compute. Programs and formulas have equations in
+    their own notation. Weights compiled with --unbounded have no model.
     """
     from tm2tfr.api.machines import explain
     from tm2tfr.base.files import check_file
@@ -277,16 +276,16 @@ def list_(
         argument(
             "WHAT",
             listed,
-            help="'machines', 'circuits', 'programs', 'formulas' or 'automata'; or what to describe, a name or a file. "
+            help="'machines', 'circuits', 'programs', 'formulas' or 'automata' to list; a name or a file to describe. "
             "Default: everything.",
         ),
     ] = None,
     format: Annotated[str, choice("Lines for people, or one JSON object for each.", of=REPORTS)] = "text",
     from_: FromOption = None,
 ) -> None:
-    """List what is shipped, or describe one: what it is made of, its examples, and commands to try.
+    """List what is shipped, or describe one entry: what it is made of, its examples, and commands to try.
 
-    Of a name that several have, all are described.
+    If several entries have the same name, all are described.
     """
     from tm2tfr.cli.about import automaton, circuit, logic, rasp, turing
     from tm2tfr.sources import names

@@ -179,11 +179,12 @@ REPORTS = ("text", "json")
 ALL = "all"
 """The value of ``--explain`` when it is given without a layer."""
 SOURCES, RUN, LONG_RUNS, UNIVERSAL, SLIDES = "Sources as text", "Running", "Long runs", "Universal decoder", "Slides"
+PROBABILITIES = "Probabilities"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (
-    "A machine, a circuit, a program or a formula: a file, a .safetensors file of weights, the name of a shipped one (see "
-    "'tm2tfr list'), bbchallenge text such as 1RB1LB_1LA1RZ, or '-' for standard input"
+    "A machine, circuit, program, formula or automaton: the name of a shipped one (see 'tm2tfr list'), a file, weights "
+    "(.safetensors), bbchallenge text such as 1RB1LB_1LA1RZ, or '-' for standard input"
 )
 
 
@@ -294,7 +295,8 @@ AttentionOption: TypeAlias = Annotated[
 TemperatureOption: TypeAlias = Annotated[
     str | None,
     option(
-        "Softmax: divide queries by it, e.g. 2^-10. auto (default): by each head's own bound, or Theorem 26.",
+        "Divide the queries of softmax attention by τ, such as 2^-10, or by a rule. Default: auto, the bound of each head, "
+        "or Theorem 26.",
         "--temperature",
         metavar="auto | local | per-position | none | paper | theorem-26 | τ",
         panel=CONSTRUCTION,
@@ -306,7 +308,7 @@ ChangesOption: TypeAlias = Annotated[
     list[str] | None,
     option(
         "Change a weight before the run, such as 'layers.4.heads.0.query[h,1]=-1'; can be repeated. Layers count from 1, "
-        "heads of a layer from 0; names are those that 'compile --explain' prints.",
+        "heads of a layer from 0; 'tm2tfr compile --explain' prints the names.",
         "--set",
         metavar="WEIGHT=VALUE",
         panel=CONSTRUCTION,
@@ -333,26 +335,28 @@ class OutputGroup:
 
     probabilities: Annotated[
         bool,
-        option("Show the probability of each token by softmax of the logits (Eq. 8.3), and the best other one.", panel=RUN),
+        option("Show the probability of each token, by softmax of the logits, and of the runner-up.", panel=PROBABILITIES),
     ] = False
     sample: Annotated[
         bool,
-        option("Draw each token with its probability, by --seed, where the largest logit would decide.", panel=RUN),
+        option("Draw each token by its probability, with --seed, instead of taking the best.", panel=PROBABILITIES),
     ] = False
     output_temperature: Annotated[
         float | None,
-        number("With these two: divide logits by X first. Default: 1, Eq. 8.3; near 0 the largest decides.", panel=RUN),
+        number(
+            "Divide the logits by X before softmax. Default: 1; near 0 the best token always wins.", panel=PROBABILITIES
+        ),
     ] = None
 
     def sampling(self, parameters: Mapping[str, str], command: str) -> Sampling | None:
-        """Return what is asked for, None if nothing is.
+        """Return the sampling, None if no option asks for it.
 
         Args:
             parameters: those of the source, with ``seed``.
             command: the words of the command.
 
         Raises:
-            UsageError: for a seed that is none, or a temperature alone.
+            UsageError: for an invalid seed, or a temperature alone.
             EngineError: for a temperature that is not a positive number.
         """
         if not self.sample and not self.probabilities:
@@ -387,8 +391,8 @@ class RecordedGroup(RunGroup):
     out: Annotated[
         Path | None,
         file(
-            "Write the rows to this .jsonl, .csv or .parquet file during the run; of many inputs of a circuit, a line "
-            "for each run (.jsonl or .csv).",
+            "Write the rows to this .jsonl, .csv or .parquet file during the run; for many inputs of a circuit, one line "
+            "per run (.jsonl or .csv).",
             "--output",
             "-o",
         ),

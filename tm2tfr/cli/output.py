@@ -34,11 +34,13 @@ _missing: dict[str, None] = {}
 
 
 def prepare() -> None:
-    """Make standard output and standard error accept any text: what they cannot show does not cause an error."""
+    """Make standard output and standard error accept any text, also where the caller closed them, as ``2>&-`` does."""
     codecs.register_error(_NOTED, _note)
     _missing.clear()
-    if sys.stdout is None:  # closed by the caller: nobody reads it
+    if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream, errors in ((sys.stdout, _NOTED), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)

@@ -188,8 +188,8 @@ def showing(max_steps: int | None, *, steady: bool = False) -> Iterator[Shown]:
 def hearing() -> Iterator[Callable[[], bool]]:
     """Yield a function that says whether Ctrl-C (or SIGTERM) was heard, for a run that asks between two blocks.
 
-    A run that has never asked is interrupted at once, and so is one that hears it twice. Outside the main thread there
-    is no Ctrl-C, and nothing to hear.
+    A run that has never asked is interrupted at once, and so is one that hears it twice. Only the main thread
+    receives Ctrl-C.
     """
     asks = heard = False
 

@@ -50,7 +50,7 @@ def rasp(
 ) -> None:
     """Type RASP line by line, as in the paper's interpreter, and compile and check what you have defined.
 
-    Without a terminal, standard input is read as a session. The extra repl (prompt_toolkit) adds history and completion.
+    Without a terminal, standard input is read as a session. The extra repl adds history and completion.
     """
     from tm2tfr.base.text.source import decoded
 

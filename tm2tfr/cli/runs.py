@@ -21,6 +21,7 @@ from tm2tfr.cli.asked import RANDOM_SEED, SAMPLE_SEED, Asked, seed
 from tm2tfr.cli.options import (
     ALL,
     BYTES,
+    PROBABILITIES,
     REPORTS,
     RUN,
     BytesOption,
@@ -45,15 +46,16 @@ from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.plan import Finding, Plan, Shown, Watcher
 
 if TYPE_CHECKING:
+    from tm2tfr.api.checking import MachineList
     from tm2tfr.api.subject import Subject
     from tm2tfr.api.tracing import Traced
     from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.plan import RunOptions, Soft
 
 
-# ── the terminal as one who watches ─────────────────────────────────────────────────────────────────────────
+# ── the terminal as a watcher ─────────────────────────────────────────────────────────────────────────
 class Terminal(Watcher):
-    """Shows lines of progress on standard error, and prints what is said.
+    """Shows lines of progress on standard error, and prints findings.
 
     Args:
         as_json: print it as data, one object on each line.
@@ -149,7 +151,9 @@ def compile(
     output: Annotated[Path | None, file("Write the weights to this .safetensors file.", "-o")] = None,
     explain: Annotated[
         str | None,
-        option("Print the weights as text, by name: of all layers, or of one (number or name).", metavar="[LAYER]"),
+        option(
+            "Print the weights as text, by name: of all layers, or of one, by number from 1 or name.", metavar="[LAYER]"
+        ),
     ] = None,
     length: Annotated[
         int | None,
@@ -159,7 +163,10 @@ def compile(
     softness: SoftGroup,
     asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
-    """Compile a machine, a circuit, a program or a formula: print a summary, write the weights, or explain them."""
+    """Compile a source to the weights of a transformer: print a summary of the layers, and write the weights with -o.
+
+    With --explain, every weight is printed as text, by the names of the variables that it reads and writes.
+    """
     from tm2tfr.api.softness import compiled
     from tm2tfr.base.files import check_file
 
@@ -183,21 +190,19 @@ def trace(
     *,
     word: WordOption = None,
     contents: BytesOption = None,
-    everything: Annotated[bool, option("Print every row, however many there are.", "--all")] = False,
-    quiet: Annotated[bool, option("Print no table, and keep no rows, however long the run.", "-q")] = False,
-    at: Annotated[int | None, count("Print the activation vectors at position N as well.")] = None,
-    step: Annotated[
-        bool, option("Step through the run in the terminal: forward, back, to any position, to what differs (extra: step).")
-    ] = False,
+    everything: Annotated[bool, option("Print all rows, also of a long table.", "--all")] = False,
+    quiet: Annotated[bool, option("Print no table, and keep no rows in memory.", "-q")] = False,
+    at: Annotated[int | None, count("Print the activation vectors at position N, counted from 0, as well.")] = None,
+    step: Annotated[bool, option("Step through the run in the terminal, forwards and backwards (extra: step).")] = False,
     run: RecordedGroup,
-    changes: ChangesOption = None,
     read: OutputGroup,
+    changes: ChangesOption = None,
     softness: SoftGroup,
-    asked: Annotated[Asked, But(draws="--sample", seed=seed(RUN, SAMPLE_SEED))],
+    asked: Annotated[Asked, But(draws="--sample", seed=seed(PROBABILITIES, SAMPLE_SEED))],
 ) -> None:
-    """Run a decoder, print its table, and compare every cell with the reference.
+    """Run a decoder, print a table with one row per position, and compare every cell with the reference.
 
-    That is the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs.
+    The reference is the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs.
     """
     from tm2tfr.api.tracing import traced
 
@@ -238,15 +243,15 @@ def table(
     ] = None,
     output: OutputOption = None,
     everything: Annotated[
-        bool, option("Show each token of a machine's description in the prompt as well.", "--all")
+        bool, option("With a universal decoder: show every token of the machine's description.", "--all")
     ] = False,
     run: RunGroup,
-    changes: ChangesOption = None,
     read: OutputGroup,
+    changes: ChangesOption = None,
     softness: SoftGroup,
-    asked: Annotated[Asked, But(draws="--sample", seed=seed(RUN, SAMPLE_SEED))],
+    asked: Annotated[Asked, But(draws="--sample", seed=seed(PROBABILITIES, SAMPLE_SEED))],
 ) -> None:
-    """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
+    """Write the table of a run as text, Markdown, LaTeX, CSV, JSON or HTML."""
     from tm2tfr.api.tracing import traced
     from tm2tfr.base.files import check_file
     from tm2tfr.tables.table import format_for
@@ -274,14 +279,13 @@ class CheckGroup(RecordedGroup, Plan):
     """Which inputs a check goes through, and how they are run."""
 
     every: Annotated[bool, option("All inputs of a circuit, at most 2^20 of them.", "--all", panel=CIRCUITS)] = False
-    random: Annotated[int | None, count("K random inputs, with --seed.", least=1, metavar="K", panel=RUN)] = None
+    random: Annotated[int | None, count("K random inputs, with --seed.", least=1, metavar="K")] = None
     all_up_to: Annotated[
         int | None,
         count(
             "All inputs of up to N tokens. Default for programs and formulas: the largest N with at most 20,000 inputs, "
             "and random inputs beyond it.",
             least=1,
-            panel=RUN,
         ),
     ] = None
     max_steps: Annotated[
@@ -294,8 +298,8 @@ def check(
     words: Annotated[
         list[str] | None,
         option(
-            "An input; can be repeated. Default: the examples; of a circuit without any, all inputs up to 2^10, "
-            "otherwise 100 random ones.",
+            "An input; can be repeated. Default: the examples; for a machine without examples its own input; for a "
+            "circuit all inputs, or 100 random ones if there are more than 2^10.",
             "--input",
             "-i",
             metavar="WORD",
@@ -306,9 +310,12 @@ def check(
     plan: CheckGroup,
     changes: ChangesOption = None,
     softness: SoftGroup,
-    asked: Annotated[Asked, But(draws="--random K", seed=seed(RUN, RANDOM_SEED))],
+    asked: Annotated[Asked, But(draws="--random K", seed=seed("", RANDOM_SEED))],
 ) -> None:
-    """Compare the decoder with its reference at every position: simulator, evaluator, or interpreter."""
+    """Compare a decoder with its reference at every position of every run, on examples or on inputs of your choice.
+
+    A difference is shown with the layer and the head that caused it, and the exit code is 1.
+    """
     from tm2tfr.api.checking import check as checked
 
     check_places(asked.reading, plan)
@@ -326,9 +333,18 @@ def check(
         soft=softness.soft,
     )
     report = checked(found, plan, watch=Terminal(as_json=format == "json"))
+    if machines is None and _only_empty(found, plan):
+        warn([f"note: {asked} has no examples, so only the empty input was checked: add --input WORD or --all-up-to N"])
     raise typer.Exit(0 if report.passed else 1)
 
 
+def _only_empty(subject: Subject | MachineList, plan: Plan) -> bool:
+    """Return whether a machine that decides a language was checked on the empty input because nothing else is known."""
+    machine = getattr(subject, "machine", None)
+    chosen = plan.inputs or plan.random is not None or plan.all_up_to is not None
+    return machine is not None and machine.decides and not (chosen or machine.examples or machine.input)
+
+
 def _exit(done: Trace) -> None:
-    """Exit with 1 if a check failed: a sampled run that departs where the weights are right has not."""
+    """Exit with 1 if a check failed; a sampled run that departs by chance has not failed."""
     raise typer.Exit(1 if done.divergence is not None and not done.by_chance else 0)

@@ -50,7 +50,8 @@ class TaskGroup:
     regime: Annotated[
         Regime | None,
         choice(
-            "The answer only; steps shown, not scored; steps scored. Default: strong (of machines and circuits).",
+            "weak: score the answer only; medium: show the steps, but do not score them; strong: score them too. Default: "
+            "strong (of machines and circuits).",
             of=tuple(REGIMES),
             panel=TASK,
         ),
@@ -59,7 +60,7 @@ class TaskGroup:
         str | None, option("Learn this s-op or node (programs and formulas only).", metavar="NAME", panel=TASK)
     ] = None
     program: Annotated[
-        str | None, option("Learn this one of several machines or circuits.", metavar="NAME", panel=TASK)
+        str | None, option("Learn this machine or circuit of a spec that has several.", metavar="NAME", panel=TASK)
     ] = None
     bits: Annotated[int | None, count("Bits of each number (binary-adder only). Default: 8.", least=1, panel=TASK)] = None
     order: Annotated[
@@ -149,17 +150,18 @@ def train(
         argument(
             "SPEC",
             specs,
-            help="binary-adder for the paper's sums, or what tm2tfr dataset takes, or the folder of a data set.",
+            help="binary-adder (the paper's sums), a spec or source as for 'tm2tfr dataset', or a folder of data.",
         ),
     ] = None,
     output: Annotated[Path, file("The folder of the run.", "-o", metavar="DIR")],
-    resume: Annotated[bool, option("Go on with the run, or the grid, in that folder.")] = False,
+    resume: Annotated[bool, option("Resume the run, or the grid, in that folder.")] = False,
     as_json: Annotated[bool, option("Print the record as JSON.", "--json")] = False,
     task: TaskGroup,
     model: ModelGroup,
     how: TrainingGroup,
     grid: Annotated[
-        Path | None, file("Train all combinations of this YAML: options with lists of values.", panel=GRID)
+        Path | None,
+        file("Train every combination of the values in this YAML file, whose keys are the options above.", panel=GRID),
     ] = None,
     workers: Annotated[int | None, count("Use N processes. Default: one per core.", least=1, panel=GRID)] = None,
     scheduler: Annotated[
@@ -167,7 +169,10 @@ def train(
     ] = None,
     typed: frozenset[str] = frozenset(),
 ) -> None:
-    """Train a transformer on runs, with evaluations on unseen inputs; learned, not compiled: nothing is proved of it."""
+    """Train a transformer on the runs of a source, and evaluate it on unseen inputs.
+
+    These weights are learned, not compiled: nothing is proved about them. The command needs PyTorch.
+    """
     from tm2tfr.base.files import check_folder
 
     check_folder(output)
@@ -229,20 +234,25 @@ def compare(
     *,
     runs: Annotated[
         list[Path],
-        argument("RUN…", parser=Path, help="The folder of a run of tm2tfr train; or those of grids, or .jsonl records."),
+        argument(
+            "RUN…", parser=Path, help="The folder of a run of 'tm2tfr train'; or folders of grids, or .jsonl records."
+        ),
     ],
     plot: Annotated[
         Path | None,
-        file("Draw both, or the best runs of grids by n, in this .png, .svg or .pdf file (extra: plot)."),
+        file("Draw both, or the best runs of grids by n, to this .png, .svg or .pdf file (extra: plot)."),
     ] = None,
     inputs: Annotated[int, count("Look at N unseen inputs. Default: 100.", least=1)] = 100,
     word: Annotated[
-        str | None, option("Look at this input alone, whether it is unseen or not.", "--input", "-i", metavar="WORD")
+        str | None, option("Look at this input only, even if it was trained on.", "--input", "-i", metavar="WORD")
     ] = None,
     as_json: Annotated[bool, option("Print the numbers as JSON.", "--json")] = False,
     typed: frozenset[str] = frozenset(),
 ) -> None:
-    """Compare where a trained model looks with where the compiled weights look; of grids, print their best runs."""
+    """Compare where a trained model looks with where the compiled weights look.
+
+    Given folders of grids, or several runs, it prints the best exact match for each size and regime instead.
+    """
     from tm2tfr.base.files import check_file
 
     check_file(plot)

@@ -41,20 +41,25 @@ def export(
     to: Annotated[str, choice("The program to export to. Default: gpt2.", of=TARGETS)] = "gpt2",
     positions: Annotated[
         int | None,
-        count("The longest run. Default: 1,024, or fewer if the dtype requires it; for a circuit, all.", least=1),
+        count(
+            "The longest run, in positions. Default: 1,024, or fewer if the dtype requires it; for a circuit, all.", least=1
+        ),
     ] = None,
     max_head: Annotated[
         int | None, count("Only runs with |h| ≤ H, where h is the head position. Default: any.", metavar="H")
     ] = None,
     dtype: Annotated[str, choice("The type of the model's numbers. Default: float64.", of=DTYPES)] = "float64",
-    stock: Annotated[bool, option("gpt2: keep its own epsilon and GELU, with narrower margins.")] = False,
+    stock: Annotated[bool, option("Keep GPT-2's own epsilon and GELU (gpt2 only); margins are narrower.")] = False,
     verify: Annotated[
         bool,
         option("Load and run the model in that program before it is written. Default: --verify.", "--verify/--no-verify"),
     ] = True,
     asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
-    """Export weights as a model for another program, run it there, and compare it with the reference."""
+    """Export weights as a model that another program loads, run it there, and compare it with the reference.
+
+    By default that is a GPT-2 for transformers; --to chooses TransformerLens, plain PyTorch or ONNX.
+    """
     from tm2tfr.base.files import check_folder
     from tm2tfr.targets.common.directory import NAMES
 
@@ -76,7 +81,10 @@ def verify_export(
     ] = None,
     word: WordOption = None,
 ) -> None:
-    """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
+    """Check an exported model against its source: compare all weights, run it, and report where it differs.
+
+    Use it for a folder that you were given, or that may have changed. The exit code is 1 if there is a difference.
+    """
     from tm2tfr.api.targets import verify_export
 
     verdict = verify_export(folder, machine=machine and subject(Asked(machine=machine, takes_alone=True)), word=word)
@@ -99,7 +107,7 @@ def prompt(
     format: Annotated[
         str,
         choice(
-            "Tokens with spaces between them, one JSON object with tokens, ids and names, or the ids alone. Default: text.",
+            "Tokens separated by spaces, one JSON object with tokens, ids and names, or the ids alone. Default: text.",
             of=PROMPT_FORMATS,
         ),
     ] = "text",
@@ -107,11 +115,10 @@ def prompt(
     from_: FromOption = None,
     decoder: UniversalGroup,
 ) -> None:
-    """Write the prompt that has a universal decoder run a machine: its rules, the input, BOS.
+    """Write a machine as the prompt with which a universal decoder runs it: its rules, the input, BOS.
 
-    What the machine's own states and symbols are called in it, and which decoder it is for, is printed on standard error,
-    so that the prompt can be piped; in JSON it is part of the object. Without --universal, it is for the smallest decoder
-    that the machine fits into. With --prompt, a prompt is checked, and written again in the format that is asked for.
+    The names of states and symbols in the prompt, and the decoder that it is for, go to standard error. Without
+    --universal, that is the smallest one that the machine fits into. With --prompt, a prompt is checked and rewritten.
     """
     from tm2tfr.api.machines import prompt_of
     from tm2tfr.base.files import check_file
@@ -141,6 +148,8 @@ def prompt(
 # ── proofs and measurements ──────────────────────────────────────────────────────────────────────────────────────────────
 # ── What ``soften --figure`` measures: the figures of papers.
 SHORTEST, LONGEST, MOST = 8, 64, 256
+OTHER = "Written weights, and figures"
+"""The panel of what ``soften`` does instead of a measurement."""
 SOFT_STEPS = 200
 """The default limit on the steps of a run that is measured."""
 
@@ -205,9 +214,7 @@ def certify(
     ] = None,
     input_length: Annotated[
         int | None,
-        count(
-            "With --max-steps: inputs of at most K symbols. Default: the length of the machine's own input.", metavar="K"
-        ),
+        count("With --max-steps: for inputs of at most K symbols. Default: as long as the machine's own.", metavar="K"),
     ] = None,
     max_positions: Annotated[
         int | None,
@@ -225,9 +232,10 @@ def certify(
     output: Annotated[Path | None, file("Write the result to this .json file.", "-o")] = None,
     asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
-    """Prove from the weights, for every input: how long a machine's tokens stay right, or all bits of a circuit.
+    """Prove from the weights, for every input, up to how many positions a machine's tokens are right in floats.
 
-    Of a formula, or a B-RASP or S-RASP program: its heads are tieless, and up to how many tokens rounding changes nothing.
+    For a circuit: that all bits are right. For a formula, or a B-RASP or S-RASP program: that its heads are tieless, and up
+    to how many tokens rounding changes nothing.
     """
     from tm2tfr.api.runs import certificate
     from tm2tfr.base.files import check_file
@@ -254,36 +262,38 @@ def soften(
     temperature: Annotated[
         str | None,
         option(
-            "Where errors are measured: local, theorem-26 or a number (default: a quarter of the largest that is right). "
-            "Or that of the weights written: any of these, as in tm2tfr compile.",
+            "Measure at this temperature: local, theorem-26 or a number. Default: a quarter of the largest that is right. "
+            "Weights are written with any of these, as by 'tm2tfr compile'.",
             metavar="auto | local | per-position | none | paper | theorem-26 | τ",
         ),
     ] = None,
-    everything: Annotated[bool, option("Show every position, however many there are.", "--all")] = False,
+    everything: Annotated[bool, option("Show all positions, also of a long run.", "--all")] = False,
     figure: Annotated[
         str | None,
         choice(
-            "Instead: measure Figure 1 of Yang et al., the temperatures that logics need by the length of words.",
+            "Measure Figure 1 of Yang et al. instead: the temperatures that logics need by the length of words.",
             of=("1",),
             metavar="1",
+            panel=OTHER,
         ),
     ] = None,
     length: Annotated[
         int | None,
         count(
-            "The most positions that the weights written are for. Default: 1,024. Of the figure, the longest words, after "
-            f"{SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to {MOST}. Default: {LONGEST}.",
+            "Write weights for at most N positions (default: 1,024). With --figure: the longest words, after "
+            f"{SHORTEST}, {2 * SHORTEST}, … tokens, from {SHORTEST} to {MOST} (default: {LONGEST}).",
             least=1,
+            panel=OTHER,
         ),
     ] = None,
     gap: Annotated[
         float | None,
-        number("Of leftmost and rightmost heads: by how much a best score is ahead of lower ones. Default: proved."),
+        number("Of leftmost and rightmost heads: by how much the best score exceeds others. Default: proved.", panel=OTHER),
     ] = None,
     format: Annotated[
         str,
         choice(
-            "Tables for people, or every measurement; of the figure also Markdown and LaTeX, but no CSV.",
+            "Tables for people, or every measurement; with --figure also Markdown and LaTeX, but no CSV.",
             of=tuple(dict.fromkeys((*SOFT_REPORTS, *FIGURES))),
         ),
     ] = "text",
@@ -298,10 +308,10 @@ def soften(
     dtype: DtypeOption = None,
     asked: Asked,
 ) -> None:
-    """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right.
+    """Measure a run under softmax: its errors beside proven bounds, and the largest temperature that is right.
 
-    With -o FILE.safetensors nothing is run: the same weights with softmax are written. Leftmost and rightmost heads are
-    simulated: ties are broken by a term in the scores, and what heads carry is rounded.
+    With -o FILE.safetensors nothing is run: the same weights with softmax are written. They simulate leftmost and rightmost
+    heads: a term in the scores breaks ties, and the values that heads carry are rounded.
     """
     from tm2tfr.base.files import WEIGHTS, check_apart, check_file
 
@@ -367,9 +377,9 @@ def sensitivity(
     softness: SoftGroup,
     asked: Asked,
 ) -> None:
-    """Measure how far one changed symbol moves the logits, by the length of words, beside what the matrices allow.
+    """Measure how far the logits move if one symbol of the input changes, by the length of the input.
 
-    Under softmax with bounded scores that is O(1/n) (Hahn 2020). With --input, each symbol of one word is changed.
+    Beside each measurement is a bound from the matrices; under softmax with bounded scores it is O(1/n) (Hahn 2020).
     """
     from tm2tfr.base.files import check_apart, check_file
 

@@ -88,6 +88,7 @@ def test_a_stay_move_writes_and_stays() -> None:
 def test_a_missing_rule_is_no_step() -> None:
     stuck = machine({("a", "0"): ("a", "0", "R")}, tape_alphabet=("0", "1", "_"))
     assert result(stuck, "001") == Result(outcome="halt", steps=2, tape="001", cells_visited=3, ones=3)
+    assert result(stuck, "001").stuck == ("a", "1")
 
 
 def test_a_verdict_is_given_on_entry() -> None:

@@ -1,4 +1,4 @@
-"""What the commands say of a program and of its run: one module for each construction, and what they share."""
+"""How the commands describe a program and its run: one module for each construction, and their common parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Telling(Protocol):
-    """What the commands say of the programs of one construction: the functions of a module."""
+    """How the commands describe the programs of one construction: the functions of a module."""
 
     def heading(self, program: object, decoder: Decoder) -> str:
         """Return the lines above a summary."""
@@ -30,20 +30,20 @@ class Telling(Protocol):
         """Yield how a run ended, by the decoder."""
 
     def concluded(self, result: RunResult) -> Iterator[str]:
-        """Yield what the reference says of the whole run, beside what `ended` does."""
+        """Yield the reference's result of the whole run, in addition to `ended`."""
 
     def described(self, argument: str, program: object, *, as_json: bool) -> Iterator[str]:
         """Yield the lines that describe a program, given as `argument`; as JSON, one object."""
 
 
 def about(construction: Source[Any] | None) -> Telling:
-    """Return what says it of the programs of a construction: the module of its name; None: as of a machine."""
+    """Return the module that describes the programs of a construction; without one, the module of machines."""
     return import_module(f"{__name__}.{TURING if construction is None else construction.name}")
 
 
 # ── results in words: the lines around a table, the verdict, the activation vectors ─────────────────────────
 def heading(subject: Subject) -> str:
-    """Return the lines above a summary: what the program is, or the name of weights without one."""
+    """Return the lines above a summary: a description of the program, or the name of weights without one."""
     if subject.construction is None or subject.program is None:
         return subject.name
     return about(subject.construction).heading(subject.program, subject.decoder)
@@ -118,13 +118,13 @@ def vectors(found: Mapping[str, Activation], subject: Subject, position: int) ->
 
 # ── runs of labellers, and what their weights are made of ───────────────────────────────────────────────────
 def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
-    """Yield what came out."""
+    """Yield the result of a run."""
     if trace.divergence is None:
         yield visible(trace.result.said)
 
 
 def concluded(result: RunResult) -> Iterator[str]:
-    """Yield nothing: what came out is said."""
+    """Yield nothing: `ended` has the result."""
     yield from ()
 
 

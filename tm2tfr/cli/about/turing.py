@@ -62,9 +62,13 @@ def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
 
 
 def concluded(result: Result) -> Iterator[str]:
-    """Yield what the simulator says of the whole run."""
+    """Yield the simulator's result of the whole run; if it rejects for lack of a rule, with the state and the symbol."""
     steps, cells = counted(result.steps, "step"), counted(result.cells_visited, "cell")
-    yield f"simulator: {result.outcome} after {steps}, {cells} visited, final tape {shortened(result.tape)}"
+    state, symbol = result.stuck or ("", "")
+    why = (
+        f" (no rule for {spaced(symbol)} in state {visible(state)})" if result.stuck and result.outcome == "reject" else ""
+    )
+    yield f"simulator: {result.outcome} after {steps}{why}, {cells} visited, final tape {shortened(result.tape)}"
 
 
 def listed(*, as_json: bool) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isclose
 from pathlib import Path
@@ -63,6 +63,10 @@ class CommonReader:
     ways: ClassVar[tuple[str, ...]] = ("words", "up to", "random")
     random_keys: ClassVar[tuple[str, ...]] = ("count", "length", "seed")
     random_example: ClassVar[str] = "{count: 100, length: 1 to 10}"
+    examples: ClassVar[Mapping[str, str]] = {
+        "machines": "'machines: [palindromes]'",
+        "inputs": "'inputs: {up to: 3}', or for the blank tape \"inputs: ['']\"",
+    }
 
     @property
     def seed(self) -> int:
@@ -73,7 +77,7 @@ class CommonReader:
         """Report keys that are missing."""
         for key in keys:
             if key not in self.top:
-                self.reading.error(None, f"there are no {key}", f"add a line '{key}:' and list them below it")
+                self.reading.error(None, f"there are no {key}", f"add for example {self.examples[key]}")
 
     def common(self, text: str, name: str, split_by: tuple[str, ...]) -> CommonFields:
         """Return the fields that specs of all kinds have."""

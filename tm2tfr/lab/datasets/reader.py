@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -41,7 +42,11 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Dataset
     source = decoded(text, file=file)
     reading = Reading(Log(source))
     root = compose(source)
+    machine = f"write a spec that lists it, such as 'machines: [{file}]' with 'inputs: {{up to: 3}}'"
     if not isinstance(root, Map):
+        if Path(file).suffix in (".jff", ".tm"):
+            reading.error(None, "this is a machine, not a spec", machine)
+            raise reading.log.failure()
         empty = root is None or (isinstance(root, Scalar) and root.null)
         what = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
         reading.error(None if empty else root, what, "a spec has at least the keys 'machines' and 'inputs'")
@@ -53,8 +58,7 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Dataset
         return read_labeller(*given)
     keys = {key.text for key, _ in root.pairs if isinstance(key, Scalar)}
     if {"start state", "table"} <= keys and not {"machines", "inputs"} & keys:
-        remedy = f"write a spec that lists it, such as 'machines: [{file}]' with 'inputs: {{up to: 3}}'"
-        reading.error(None, "this is a machine, not a spec", remedy)
+        reading.error(None, "this is a machine, not a spec", machine)
         raise reading.log.failure()
     return read_machines(*given)
 
@@ -113,6 +117,7 @@ class _CircuitReader(CommonReader):
     ways: ClassVar[tuple[str, ...]] = ("words", "all", "random")
     random_keys: ClassVar[tuple[str, ...]] = ("count", "seed")
     random_example: ClassVar[str] = "{count: 100}"
+    examples: ClassVar[Mapping[str, str]] = {"circuits": "'circuits: [half-adder]'", "inputs": "'inputs: {all: true}'"}
 
     def spec(self, text: str, name: str) -> CircuitSpec:
         """Return the spec of the whole document."""

@@ -19,7 +19,7 @@ from tm2tfr.base.native.function import KeptFunction, address, flat
 from tm2tfr.contract.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
 from tm2tfr.sources.turing.columns import CHECKED, TURING, RightCodes, RightRows, RuleTable
 from tm2tfr.sources.turing.formats import native
-from tm2tfr.sources.turing.simulator import Result
+from tm2tfr.sources.turing.simulator import Result, stuck_at
 from tm2tfr.sources.turing.spec import Machine, Outcome
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple
 from tm2tfr.sources.turing.truth import TuringTruth
@@ -192,13 +192,17 @@ class TuringRun:
             self.take(SCRATCH)
         used, origin = np.flatnonzero(self._tape != self._blocks.rules.blank), int(self._now[ORIGIN])
         first, end = (int(used[0]), int(used[-1]) + 1) if len(used) else (origin, origin)
-        cells = self._tape[origin if self._machine.tape == "one-way" else first : end]
+        machine = self._machine
+        cells = self._tape[origin if machine.tape == "one-way" else first : end]
+        state, symbol = machine.states[self._now[STATE]], machine.tape_alphabet[self._tape[self._now[HEAD]]]
+        outcome = OUTCOMES[self._outcome]
         return Result(
-            outcome=OUTCOMES[self._outcome],
+            outcome=outcome,
             steps=int(self._now[STEP]),
-            tape="".join(CodedTexts(self._machine.tape_alphabet, np.array([0, len(cells)]), cells)),
+            tape="".join(CodedTexts(machine.tape_alphabet, np.array([0, len(cells)]), cells)),
             cells_visited=int(self._now[HIGHEST] - self._now[LOWEST]) + 1,
             ones=len(used),
+            stuck=None if outcome == "limit" else stuck_at(machine, state, symbol),
         )
 
 

@@ -8,7 +8,7 @@ new cell and leaves the old tape intact, so every configuration stays valid for 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tm2tfr.base.errors import addressed, counted
@@ -101,7 +101,7 @@ class Result:
 
     `tape` is the final tape without the blanks at its right end (and, on a two-way tape, its left end);
     `cells_visited` counts the cells that the head stood on. `ones` is the busy beaver's score: the number of cells
-    that are not blank at the end.
+    that are not blank at the end. `stuck` is the state and the symbol that have no rule, if that is where the run ended.
     """
 
     outcome: Outcome
@@ -109,6 +109,7 @@ class Result:
     tape: str
     cells_visited: int
     ones: int
+    stuck: tuple[str, str] | None = field(default=None, compare=False)
 
     @property
     def shown(self) -> str:
@@ -192,6 +193,7 @@ class Simulation:
             tape=trimmed(machine, text),
             cells_visited=self._highest - self._lowest + 1,
             ones=len(text) - text.count(machine.blank),
+            stuck=stuck_at(machine, last.state, last.symbol) if last.rule is None else None,
         )
 
 
@@ -209,6 +211,11 @@ def outcome_at(machine: Machine, last: Configuration) -> Outcome:
     if last.rule is not None:
         return "limit"
     return machine.outcome_of(last.state) or machine.missing_outcome
+
+
+def stuck_at(machine: Machine, state: str, symbol: str) -> tuple[str, str] | None:
+    """Return the state and the symbol in which a run ended if they have no rule, None if the state is a halting one."""
+    return None if state in machine.halting_states else (state, symbol)
 
 
 def trimmed(machine: Machine, cells: str) -> str:

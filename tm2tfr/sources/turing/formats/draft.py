@@ -77,8 +77,7 @@ class Draft(Reading):
         if same:
             self.warn(node, problem, "remove one of the two, which are the same")
         else:
-            remedy = "keep one of them: machines here are deterministic"
-            self.error(node, f"{problem}: a choice (nondeterminism)", remedy)
+            self.error(node, f"{problem}, and machines here are deterministic", "keep one of the two")
 
     def complain(self, problem: Problem) -> None:
         """Report a problem from the checks of `Machine` at its place in the text."""

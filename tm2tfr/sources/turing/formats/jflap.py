@@ -195,6 +195,9 @@ class _Reader:
         for level in top.levels():
             self.moves(level, gamma, blank, top)
         draft.log.conclude()
+        if not top.final and not self.comment("name"):  # with a name, tm2tfr wrote it, and a machine may reject everything
+            place = (self.root.first("automaton") or self.root).node
+            draft.warn(place, "no state is final, so every run rejects", "mark the accepting state as final")
         flat = Flat(top)
         draft.marks |= {("table", q): node for q, node in flat.nodes.items()}
         draft.marks |= {("table", q, a): node for (q, a), (_, node) in flat.rules.items()}
@@ -232,8 +235,7 @@ class _Reader:
                 problem = (
                     f"state {level.names[q]!r} already has a transition for {a!r} in line {before.node.start.line + 1}"
                 )
-                remedy = "keep one of them: machines here are deterministic"
-                self.draft.error(element.node, f"{problem}: a choice (nondeterminism)", remedy)
+                self.draft.error(element.node, f"{problem}, and machines here are deterministic", "keep one of the two")
 
     def comment(self, key: str) -> str:
         """Return the value that a comment has for a key, or the empty string if there is no such comment."""

@@ -230,7 +230,7 @@ class _Program:
             what = f"the rule for state {line.state!r} and symbol {line.read!r} replaces the one in line "
             what += str(before.tokens[0].start.line + 1)
             if self.chooses:
-                self.draft.error(line.tokens[0], f"{what}: a choice (nondeterminism)", "remove one of the two")
+                self.draft.error(line.tokens[0], f"{what}, and machines here are deterministic", "remove one of the two")
             else:
                 self.draft.warn(line.tokens[0], what, "remove one of the two")
         if stops(line.state):
