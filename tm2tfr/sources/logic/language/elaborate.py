@@ -232,8 +232,8 @@ class LogicElaborator(Attentions):
         left, right = parts
         if _disjoint(left, right):
             usual = {"since": "S", "until": "U"}[phrase.operator]
-            what = f"this {phrase.operator!r} can never hold: both sides have to hold at one position, which has one token"
-            remedy = f"write {usual} for the usual one, whose left side need not hold where the right one does"
+            what = f"this {phrase.operator!r} is never true: both sides must be true at one position, which has one token"
+            remedy = f"write the usual operator, {usual}, whose left side may be false where the right side is true"
             self.log.add(phrase.span, what, remedy, "warning")
         return self._nearest(phrase, left, right)
 
