@@ -202,7 +202,8 @@ def select(
         _check(key, query)
         return _select_by(key, query, relation, values)
     if relation not in ("==", "!=", "<", "<=", ">", ">="):
-        raise CompileError(f"{relation!r} is not a relation: use one of ==, !=, <, <=, >, >=")
+        remedy = "use one of ==, !=, <, <=, >, >=, or the selector full_s, which selects every position"
+        raise CompileError(f"{relation!r} is not a relation: {remedy}")
     _check(key, query)
     return SelectorOp(_MAKE.select(_plain(key), _plain(query), relation))
 
@@ -270,34 +271,45 @@ def _check(*values: Any) -> None:
 
 
 def program(
-    name: str, sops: SequenceOp | Mapping[str, SequenceOp], *, alphabet: Iterable[Any] = (), title: str = ""
+    name: str,
+    sops: SequenceOp | Mapping[str, SequenceOp | SelectorOp],
+    *,
+    alphabet: Iterable[Any] = (),
+    title: str = "",
 ) -> Program:
-    """Return the program that computes an s-op, or several named s-ops, the last of which is the answer.
+    """Return the program that computes an s-op, or several s-ops and selectors by their names.
 
     Args:
-        name: the name of the program, and of its s-op if there is only one.
-        alphabet: the tokens of its inputs.
+        name: the name of the program, and of its s-op if there is one only.
+        sops: the s-op; or a dictionary, whose last s-op is the answer. Heads and subspaces are named after its keys.
+        alphabet: the tokens of the inputs.
 
     Raises:
-        CompileError: if these are not s-ops, if they have too many nodes, or if a value cannot be written as RASP.
+        CompileError: if `sops` has no s-op or something else, if there are too many nodes, or if a value cannot be
+            written as RASP.
     """
     named = {name: sops} if isinstance(sops, SequenceOp) else sops
-    if not isinstance(named, Mapping) or not named or not all(isinstance(sop, SequenceOp) for sop in named.values()):
-        raise CompileError(f"{name}: a program is an s-op, or a dictionary of s-ops by their names: give one of them")
+    known = isinstance(named, Mapping) and all(isinstance(each, SequenceOp | SelectorOp) for each in named.values())
+    sequences = {key: each.node for key, each in named.items() if isinstance(each, SequenceOp)} if known else {}
+    if not sequences:
+        what = "a program must be an s-op, or a dictionary of s-ops and selectors by their names"
+        raise CompileError(f"{name}: {what}: give at least one s-op")
     if not isinstance(alphabet, Iterable):
         raise CompileError(f"{name}: the alphabet must be tokens, not {alphabet!r}: use for example 'abc'")
-    nodes = {key: sop.node for key, sop in named.items()}
-    known = {node.number for node in needed(nodes.values())}
-    if len(known) > MOST_NODES:
+    selectors = {key: each.node for key, each in named.items() if isinstance(each, SelectorOp)}
+    nodes: dict[str, Node] = {**selectors, **sequences}
+    numbers = {node.number for node in needed(nodes.values())}
+    if len(numbers) > MOST_NODES:
         raise TooManyNodes(name)
     for key, node in nodes.items():
         call_it(node, key)
-    widths = {number: _WIDTHS[number] for number in known if number in _WIDTHS}
+    widths = {number: _WIDTHS[number] for number in numbers if number in _WIDTHS}
     return Program(
         name=name,
-        text=written(nodes),
-        sops=nodes,
-        chosen=next(reversed(nodes)),
+        text=written(sequences, selectors),
+        sops=sequences,
+        selectors=selectors,
+        chosen=next(reversed(sequences)),
         alphabet=tuple(_plain(each) for each in (read_alphabet(alphabet) if isinstance(alphabet, str) else alphabet)),
         widths=widths,
         title=title,

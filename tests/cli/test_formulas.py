@@ -250,7 +250,7 @@ def test_the_library_takes_formulas() -> None:
     assert tm2tfr.run("hop-1", "ab").tokens == 3
     assert tm2tfr.attention_of("since-b", "ab", head=1).weights.shape == (3, 3)
     assert tm2tfr.activations("since-b", "ab", 2)["embedding"]["token"] == "b"
-    with pytest.warns(SpecWarning, match="this 'since' can never hold"):
+    with pytest.warns(SpecWarning, match="this 'since' is never true"):
         tm2tfr.formula("Q[a] since Q[b]")
 
 

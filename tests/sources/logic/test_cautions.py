@@ -26,7 +26,7 @@ def test_a_token_outside_the_alphabet_that_is_given_is_warned_of_once_where_it_i
 
 
 def test_every_function_that_takes_an_alphabet_warns() -> None:
-    with pytest.warns(SpecWarning, match="'c' is not in the alphabet that is given"):
+    with pytest.warns(SpecWarning, match="'c' is not in the alphabet: use"):
         tm2tfr.compile(tm2tfr.formula("once Q[c]"), alphabet="ab")
 
 
@@ -34,8 +34,8 @@ def test_the_commands_warn_with_the_place(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit, match="^0$"):
         main(["check", "-f", "once Q[A]", "--alphabet", "ab", "--input", "ab"])
     assert capsys.readouterr().err == (
-        "<formula>:1:6: warning: 'A' is not in the alphabet that is given (did you mean 'a'?): "
-        "write one that is, or add it to the alphabet\n  once Q[A]\n       ^~~~\n"
+        "<formula>:1:6: warning: 'A' is not in the alphabet (did you mean 'a'?): "
+        "use a token of the alphabet, or add this one to it\n  once Q[A]\n       ^~~~\n"
     )
 
 

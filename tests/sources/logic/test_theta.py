@@ -154,7 +154,7 @@ def test_what_is_no_rule_has_its_place(rule: str, words: str) -> None:
         ),
         ("theta(x) =", "nothing is defined behind '=': write a rule such as i % 3 = 0, or i in {1, 2, 5}"),
         ("theta(x) = i = 1; x(Q[a] & Q[b])", "'x' takes a single count or the position, and this is a truth value"),
-        ("theta(x) = i = 1; x(count(Q[a]), 3)", "'x' takes 1 in its brackets: write x\\(t\\)"),
+        ("theta(x) = i = 1; x(count(Q[a]), 3)", "'x' takes 1 argument, not 2: write x\\(t\\)"),
         (
             "y & Q[a]; theta(y) = i = 1",
             "'y' is used before its definition in line 1",

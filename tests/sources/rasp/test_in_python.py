@@ -121,6 +121,14 @@ def test_a_program_has_the_text_of_what_was_written() -> None:
     assert made.chosen == "backwards"
 
 
+def test_selectors_have_names_too() -> None:
+    earlier = select(indices, indices, "<")
+    made = program("places", {"seen": aggregate(earlier, indices), "earlier": earlier}, alphabet="ab")
+    assert made.text == "earlier = select(indices, indices, <);\nseen = aggregate(earlier, indices);\n"
+    assert made.chosen == "seen"
+    assert [head.name for layer in tm2tfr.compile(made).layers for head in layer.heads] == ["earlier"]
+
+
 def test_widths_are_known() -> None:
     made = program("width", selector_width(same))
     assert made.widths[made.sop.number] is same.node

@@ -182,7 +182,7 @@ def with_alphabet(automaton: Automaton, alphabet: Sequence[str]) -> Automaton:
     """
     lost = next((token for token in automaton.alphabet if token not in alphabet), None)
     if lost is not None:
-        problem = f"its transitions read {lost!r}, which is not in the alphabet that is given"
+        problem = f"its transitions read {lost!r}, which is not in the alphabet"
         raise CompileError(f"{automaton.name}: {problem}: add it to --alphabet, or remove the transitions")
     transitions, states, trap = completed(automaton.transitions, automaton.states, alphabet)
     if automaton.trap and trap:  # one trap is enough

@@ -93,12 +93,10 @@ class LogicProgram:
         if name not in self.definitions:
             known = [each for each in self.definitions if each]
             if not known:
-                raise CompileError(f"{self.name}: nothing is defined as {name!r}: it has no definitions: omit --define")
+                raise CompileError(f"{self.name}: {name!r} is not defined, and neither is any other name: omit --define")
             shown = known if len(known) <= _MOST_NAMED else [*known[: _MOST_NAMED - 1], "…", known[-1]]
             close = did_you_mean(name, known)
-            raise CompileError(
-                f"{self.name}: nothing is defined as {name!r}{close}: the definitions are {', '.join(shown)}"
-            )
+            raise CompileError(f"{self.name}: {name!r} is not defined{close}: use one of {', '.join(shown)}")
         return replace(self, chosen=name)
 
 

@@ -67,7 +67,7 @@ def read(text: str | bytes, *, file: str, name: str = "", language: Language | N
     if not broken and not shown:
         log.add(None, "there is no formula in this text", "write one, for example: once Q[a]")
     elif not broken and chosen not in shown:
-        what = f"the header names {chosen!r}, and nothing is defined as that{did_you_mean(chosen, shown)}"
+        what = f"the header names {chosen!r}, which is not defined{did_you_mean(chosen, shown)}"
         log.add(_line(log, said, "define"), what, "name a definition")
     if not broken and chosen in shown:
         _unused(stated, worker.used, chosen, log)
@@ -143,7 +143,7 @@ def _check_examples(
     for number, example in enumerate(examples):
         span = _line(log, said, f"example {number}")
         if example.of and example.of not in known:
-            what = f"the example is of {example.of!r}, and nothing is defined as that{did_you_mean(example.of, known)}"
+            what = f"the example is of {example.of!r}, which is not defined{did_you_mean(example.of, known)}"
             log.add(span, what, "name a definition")
         if not example.word:
             log.add(span, "the example has an empty word", "write a word of at least one token")
@@ -208,7 +208,7 @@ def _outside(program: LogicProgram) -> list[Diagnostic]:
 
 def _complaint(program: LogicProgram, token: str, node: Node) -> Diagnostic:
     signs = tuple(dict.fromkeys(token))
-    what, remedy = f"{token!r} is not in the alphabet that is given", "write one that is, or add it to the alphabet"
+    what, remedy = f"{token!r} is not in the alphabet", "use a token of the alphabet, or add this one to it"
     if 1 < len(signs) <= 4 and set(signs) <= set(program.alphabet):
         either = " | ".join(f"Q[{sign}]" for sign in signs)
         remedy = f"write {either} for any of these tokens, or add it to the alphabet as one token"

@@ -167,13 +167,13 @@ def _program(made: Elaborated, log: Log, said: Headers, name: str) -> Program:
     if not sops and not log.broken and chosen not in known:
         log.add(None, "the program defines no s-op", "assign one, for example 'a = indices + 1;'")
     elif said.sop and said.sop not in known:
-        what = f"the header names the s-op {said.sop!r}, and there is none{did_you_mean(said.sop, known)}"
+        what = f"the header names the s-op {said.sop!r}, which is not defined{did_you_mean(said.sop, known)}"
         log.add(_line(log, said, "sop"), what, "name one that the program assigns")
     examples = []
     for number, written in enumerate(said.examples):
         example = _meant(written, known, chosen, said.alphabet)
         if example.sop not in known:
-            what = f"the example is of the s-op {example.sop!r}, and there is none{did_you_mean(example.sop, known)}"
+            what = f"the example is of the s-op {example.sop!r}, which is not defined{did_you_mean(example.sop, known)}"
             log.add(_line(log, said, f"example {number}"), what, "name one that the program assigns")
         examples.append(example)
     return Program(

@@ -335,7 +335,8 @@ class Domains:
         found = self._values(node, None)
         if not found:
             what = f"{seq.called(node)} is undefined on every input of up to {self.length} tokens"
-            raise self.graph.refusal(node, what, "define it on some input, or use a larger --max-length")
+            remedy = "check types and keys (tokens are text, tokens_int are numbers), or use a larger --max-length"
+            raise self.graph.refusal(node, what, remedy)
         if any(map(seq.is_long, found)):
             what = f"{seq.described(node)} has a number of more than {seq.MOST_DIGITS:,} digits, which no label can show"
             raise self.graph.refusal(node, what, "use smaller numbers")

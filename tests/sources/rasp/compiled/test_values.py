@@ -90,7 +90,7 @@ def test_an_s_op_that_is_undefined_on_longer_inputs_only_is_no_output() -> None:
     text = '# alphabet: abc\nlate = aggregate(select(indices, indices + 1, >), tokens, "c");\nplace = +indices;\n'
     decoder = tm2tfr.compile(read(text, file="late.rasp").program, max_length=5)
     assert [output.name for output in decoder.outputs] == ["place"]
-    assert decoder.provenance["notes"] == "late is not an output: it is undefined on an input on which place is not"
+    assert decoder.provenance["notes"] == "late is not an output: it is undefined on an input on which place is defined"
 
 
 # ── the right run of a program: every output is compared, whatever it is called

@@ -63,11 +63,11 @@ class Attentions(Numbers):
         if operator in _ELSEWHERE:
             about = self.about(phrase, context)
             if not about:
-                what = f"{operator!r} is of a constant here, and does not say whether it is at i or at j"
-                raise self.refuse(phrase, what, "define it before, with a name, and use the name at i or at j")
+                what = f"{operator!r} is applied to a constant, so its position can be i or j"
+                raise self.refuse(phrase, what, "give it a name in a line above, and use the name at i or at j")
             if len(about) > 1:
-                what = f"{operator!r} is of something about both i and j"
-                raise self.refuse(phrase, what, "keep what is about i outside of it")
+                what = f"{operator!r} is applied to an expression of both i and j"
+                raise self.refuse(phrase, what, "move the part with i out of it")
         elif phrase.operator == "call" and isinstance(macro := self.meanings.get(phrase.text), Macro):
             self._placed_at_one(macro.body, called(macro, phrase, context))
         else:
@@ -85,10 +85,10 @@ class Attentions(Numbers):
         if not written:
             if values.kind == "bit":
                 return self.always(value=False)
-            what = "this attention has no default, and a label has none of its own"
-            raise self.refuse(phrase, what, "add what it is where nothing is selected: … : '?'")
+            what = "this attention to a label has no default"
+            raise self.refuse(phrase, what, "add the label for where nothing is selected: … : '?'")
         if "j" in self.about(written[0], context):
-            raise self.refuse(written[0], "a default is about i alone", "write a value at i, or a constant")
+            raise self.refuse(written[0], "a default cannot depend on j", "write a value at i, or a constant")
         digit = written[0].text if written[0].operator == "whole" and values.kind == "bit" else ""
         if digit in ("0", "1"):
             return self.always(value=digit == "1")
@@ -121,7 +121,7 @@ class Attentions(Numbers):
         if phrase.operator in ("==", "!="):
             return self._equality(phrase, context)
         if phrase.operator not in ("!", "&", "|", "->", "<->", "?"):
-            what = "i and j meet here in something other than an equality"
+            what = "this combines i and j by something other than an equality"
             raise self.refuse(phrase, what, "combine bits of i and bits of j with & | ! and =, for example d(j) = d(i)")
         parts = self.each(self.score, phrase.parts, context)
         match phrase.operator:
@@ -193,8 +193,8 @@ class Attentions(Numbers):
             return self._summands(phrase.parts[0], context, -sign)
         if phrase.operator in ("+", "brackets"):
             return [found for part in phrase.parts for found in self._summands(part, context, sign)]
-        what = "i and j meet here in something other than a sum"
-        raise self.refuse(phrase, what, "bring what is about j to one side of the '='")
+        what = "this combines i and j by something other than a sum"
+        raise self.refuse(phrase, what, "write all terms with j on one side of the '='")
 
 
 def _kind(value: tl.Node | Amount) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tm2tfr.base.errors import counted
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.language.attention import Attentions
 from tm2tfr.sources.logic.language.lexemes import BUILT_IN, Phrase
@@ -118,7 +119,7 @@ class LogicElaborator(Attentions):
                 phrase, "formulas have no labels", f"write Q[{phrase.text}]; labels are for programs (.srasp)"
             )
         if phrase.text in ("", NOTHING):
-            what = f"{phrase.text!r} cannot be a label: it stands for none"
+            what = f"{phrase.text!r} cannot be a label: it means 'no label'"
             raise self.refuse(phrase, what, "use another text")
         return self.make(tl.Text, phrase, value=phrase.text)
 
@@ -142,7 +143,11 @@ class LogicElaborator(Attentions):
         if isinstance(found, Theta):
             return self._of_place(found, phrase, context)
         if isinstance(found, Macro):
-            raise self.refuse(phrase, f"{name!r} takes {len(found.parameters)} in brackets", f"write {_call(name, found)}")
+            raise self.refuse(
+                phrase,
+                f"{name!r} takes {counted(len(found.parameters), 'argument')} in brackets",
+                f"write {_call(name, found)}",
+            )
         if self.language == "srasp":
             raise self.refuse(phrase, f"{name!r} has no position here", f"write {name}({context.at})")
         return self._as_value(found)
@@ -182,7 +187,7 @@ class LogicElaborator(Attentions):
             self.check_place(phrase, context, name)
             return self._as_value(found)
         if len(found.parameters) != len(phrase.parts):
-            what = f"{name!r} takes {len(found.parameters)} in brackets, and {len(phrase.parts)} are given"
+            what = f"{name!r} takes {counted(len(found.parameters), 'argument')}, not {len(phrase.parts)}"
             raise self.refuse(phrase, what, f"write {_call(name, found)}")
         return self.value(found.body, called(found, phrase, context))
 
@@ -227,8 +232,8 @@ class LogicElaborator(Attentions):
         left, right = parts
         if _disjoint(left, right):
             usual = {"since": "S", "until": "U"}[phrase.operator]
-            what = f"this {phrase.operator!r} can never hold: both sides have to hold at one position, which has one token"
-            remedy = f"write {usual} for the usual one, whose left side need not hold where the right one does"
+            what = f"this {phrase.operator!r} is never true: both sides must be true at one position, which has one token"
+            remedy = f"write the usual operator, {usual}, whose left side may be false where the right side is true"
             self.log.add(phrase.span, what, remedy, "warning")
         return self._nearest(phrase, left, right)
 
@@ -267,8 +272,8 @@ class LogicElaborator(Attentions):
             return self.always(value=of.value in values)
         if isinstance(of, tl.Input) and self.alphabet:
             for value in (value for value in values if value not in self.alphabet):
-                what = f"{value!r} is not in the alphabet that the header names{resembling(value, self.alphabet)}"
-                self.log.add(at.span, what, "add it to the header, or write one that is", "warning")
+                what = f"{value!r} is not in the alphabet of the header{resembling(value, self.alphabet)}"
+                self.log.add(at.span, what, "use a token of the alphabet, or add this one to it", "warning")
         return self.make(tl.OneOf, phrase, of=of, values=tuple(dict.fromkeys(values)))
 
     def _among(self, phrase: Phrase, context: Context) -> tl.Node:

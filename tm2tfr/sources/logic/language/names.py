@@ -225,15 +225,15 @@ class Names(Worker):
         if not phrase.parts:
             raise self.refuse(phrase, "this has no position", f"write {shown}(i)")
         if len(phrase.parts) > 1:
-            raise self.refuse(phrase, "this has one position", f"write {shown}(i)")
+            raise self.refuse(phrase, "this takes one position", f"write {shown}(i)")
         at = place(phrase.parts[0], context)
         if at == context.at:
             return
         if not at:
             raise self.refuse(phrase.parts[0], "a position is i or j", f"write {shown}(i)")
         if at == "j":
-            what = "j is a position only inside an attention or a sum, behind its sight"
-            raise self.refuse(phrase.parts[0], what, "write i here, or add brackets around what is attended to")
+            what = "j can only be used in an attention or a sum, after its square brackets"
+            raise self.refuse(phrase.parts[0], what, "write i here, or put the value in brackets")
         what = "here only j is a position"
         raise self.refuse(phrase.parts[0], what, "write j, or define it before, with a name")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tm2tfr.base.errors import counted
 from tm2tfr.sources.logic.language.lexemes import Phrase
 from tm2tfr.sources.logic.language.names import Affine, Amount, Branch, Context, Names, Theta
 from tm2tfr.sources.logic.nodes import (
@@ -84,7 +85,9 @@ class Numbers(Names):
         if phrase.text == "abs":
             return self._absolute(phrase, context)
         if len(phrase.parts) != 2:
-            raise self.refuse(phrase, f"{phrase.text!r} takes 2 in its brackets", f"write {phrase.text}(a, b)")
+            raise self.refuse(
+                phrase, f"{phrase.text!r} takes 2 arguments, not {len(phrase.parts)}", f"write {phrase.text}(a, b)"
+            )
         left, right = self.each(self.cases, phrase.parts, context)
         return self.in_cases(phrase, self.compared(phrase, left, right, EXTREMES[phrase.text]), (left, right))
 
@@ -149,7 +152,9 @@ class Numbers(Names):
         fields = dict(PREDICATES[phrase.text]) if theta is None else self.ruled(theta)
         if len(phrase.parts) != wanted:
             shown = "mod(t, modulus, remainder)" if wanted == 3 else f"{phrase.text}(t)"
-            raise self.refuse(phrase, f"{phrase.text!r} takes {wanted} in its brackets", f"write {shown}")
+            raise self.refuse(
+                phrase, f"{phrase.text!r} takes {counted(wanted, 'argument')}, not {len(phrase.parts)}", f"write {shown}"
+            )
         if wanted == 3:
             modulus, remainder = (int(part.text) if part.operator == "whole" else -1 for part in phrase.parts[1:])
             if not 0 <= remainder < modulus:
@@ -228,12 +233,12 @@ class Numbers(Names):
         within = self._bits(self.uncased(self.cases(phrase.parts[1], inner), phrase.parts[1]), phrase.parts[1])
         total = Affine()
         for bit, factor in within.terms.items():
-            for sign, counted in self._seen(sight, bit, phrase):
-                total = total.plus(Affine({counted: 1}), sign * factor)
+            for sign, node in self._seen(sight, bit, phrase):
+                total = total.plus(Affine({node: 1}), sign * factor)
         if within.constant:
             bit = self.always(value=True)
-            for sign, counted in self._seen(sight, bit, phrase):
-                total = total.plus(Affine({counted: 1}), sign * within.constant)
+            for sign, node in self._seen(sight, bit, phrase):
+                total = total.plus(Affine({node: 1}), sign * within.constant)
         return (Branch(total),)
 
     def _seen(self, sight: str, bit: Node, phrase: Phrase) -> list[tuple[int, Node]]:

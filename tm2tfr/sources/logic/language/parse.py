@@ -94,7 +94,7 @@ def _at_the_end(tokens: list[Lexeme], begins: int) -> Complaint:
             return choice.span, "this 'if' has no 'else'", "write: a if condition else b"
         return choice.span, "this '?' has no ':'", "write: condition ? a : b"
     if last.type in CLOSING:
-        nothing = last.span, "nothing stands behind the brackets", "write what is attended to or summed: … ] value(j)"
+        nothing = last.span, "no value follows these brackets", "write the value to attend to, or to sum: … ] value(j)"
         return _sum_before(tokens, begins, len(tokens)) or nothing
     return last.span, f"an operand is missing behind {str(last)!r}", "write a formula or a number behind it"
 
@@ -108,7 +108,7 @@ def _sum_before(tokens: list[Lexeme], begins: int, at: int) -> Complaint | None:
         return None
     whole = tokens[at - 1].source.stretch(opened[-1].start, tokens[at - 1].end)
     remedy = "write #[j <= i] Q_a(j) in a program, or #←[Q[a]] or count(Q[a]) to count a formula"
-    return whole, "nothing is summed behind these brackets, which say where", remedy
+    return whole, "these brackets say which positions to sum over, and no value follows", remedy
 
 
 def _definition(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> Complaint | None:
@@ -205,7 +205,7 @@ def _mistyped(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) ->
         if close:
             what = f"{str(word)!r} is not an operator{close}"
             if "_j'" in close:
-                return word.span, what, "what is attended to, or summed, is at the position j: write j"
+                return word.span, what, "write j, which is the position in attention and sums"
             return word.span, what, "write that, or an operator such as '&' between two operands"
     return None
 
@@ -220,10 +220,10 @@ def _operand(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> 
         return opened[-1].span, f"this {str(opened[-1])!r} is never closed", f"add a {OPENING[opened[-1].type]!r}"
     if before.type == "INT" and "NAME" not in expected and token.type in ("NAME", "COUNT", "HASH"):
         both = token.source.stretch(before.start, token.end)
-        return both, "a number and what it multiplies need a sign between them", f"write {before} * {token}"
+        return both, "the sign between a number and its factor is missing", f"write {before} * {token}"
     if before.type == "NAME" and token.type == "OPEN_SQUARE":
         what = f"{str(before)!r} has no items: square brackets stand behind Q, sums and attention"
-        return token.span, what, f"write {before}(i) for what it is at i, or Q[a] for a token"
+        return token.span, what, f"write {before}(i) for its value at i, or Q[a] for a token"
     if before.type == "NAME" and str(before) in FUNCTIONS:
         return before.span, f"{str(before)!r} has no brackets", f"write {before}(…)"
     what = f"an operator is missing between {str(before)!r} and {str(token)!r}"

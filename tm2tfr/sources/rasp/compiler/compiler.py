@@ -156,7 +156,7 @@ def compile_program(program: Program, options: RaspOptions) -> Decoder:
     if program.alphabet:
         vague = less_defined(program, others, attempt.longest)
         others = [each for each in others if each[0] not in vague]
-        notes += [f"{name} is not an output: it is undefined on an input on which {first[0]} is not" for name in vague]
+        notes += [f"{name} is not an output: it is undefined on an input on which {first[0]} is defined" for name in vague]
     try:
         return attempt([first, *others], notes)
     except CompileError:

@@ -227,7 +227,7 @@ class _Unbounded:
             return self._share(node, every)
         if len(getattr(self._found[node.values], "bits", ())) == 1:
             return self._whether(node, every)
-        raise self._refused(node, "may be of several positions")
+        raise self._refused(node, "may combine the values of several positions")
 
     def _everywhere(self, selector: seq.Selection) -> bool:
         every = seq.leaves(selector)
@@ -288,7 +288,7 @@ class _Unbounded:
         for leaf in (leaf for part, _ in cluster.parts for leaf in seq.leaves(part)):
             both = isinstance(self._found[leaf.keys], WholeNumber) and isinstance(self._found[leaf.queries], WholeNumber)
             if both and leaf.relation in ("<", "<=", ">", ">="):
-                rank = "a head without a mask needs queries of n - 2 components or more for that on n positions"
+                rank = "for n positions a head without a mask needs at least n - 2 query components for that"
                 return f"compares whole numbers by {leaf.relation}, and {rank}"
         return "compares values without bound"
 
@@ -372,7 +372,7 @@ class _Unbounded:
         if key is None or query is None or key.square is None or key.terms is None or key.terms[1] not in (1, -1):
             return None
         if key.terms[0] or not inside(key, query):
-            raise self._refused(node.selector, "may say a position that there is not")
+            raise self._refused(node.selector, "may name a position that does not exist")
         values = self._found[node.values]
         if isinstance(values, Share):
             raise self._refused(node.values, "is a fraction without bound")

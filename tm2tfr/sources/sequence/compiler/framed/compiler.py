@@ -254,7 +254,7 @@ class _Framed:
             ]
             if divided[0] is not None and divided[1] is not None:
                 return QuotientEquality(number, divided[0], divided[1], margin)
-        what = f"the key {seq.called(keys)} is a sum whose square no head brings"
+        what = f"the key {seq.called(keys)} is a sum whose square no head can compute"
         remedy = f"compare counts alone, or sums of counts to the left with factors of up to {MOST_PER} in all"
         raise self._graph.refusal(keys, what, remedy)
 
