@@ -58,7 +58,7 @@ class Row:
 
     def __post_init__(self) -> None:
         if self.state not in STATES:
-            raise PluginError(f"{self.what}: {self.state!r} is no state: use one of {', '.join(STATES)}")
+            raise PluginError(f"{self.what}: {self.state!r} is not a state: use one of {', '.join(STATES)}")
         if (self.state == "not run") != (not self.run) or bool(self.run) != bool(self.shows):
             raise PluginError(f"{self.what}: a row has a command and what it shows, unless it is not run")
         if self.state != "as printed" and not self.why:

@@ -139,7 +139,7 @@ def prompt(
 
 
 # ── proofs and measurements ──────────────────────────────────────────────────────────────────────────────────────────────
-# ── What ``soften --figure`` measures: the figures of papers.
+# ── ``soften --figure``: the figures of papers.
 SHORTEST, LONGEST, MOST = 8, 64, 256
 SOFT_STEPS = 200
 """The default limit on the steps of a run that is measured."""
@@ -181,17 +181,17 @@ def _told(what: str) -> None:
 def write_softened(
     asked: Asked, output: Path, given: Mapping[str, bool], temperature: str | None, length: int | None, gap: float | None
 ) -> None:
-    """Write weights with softmax, and print what they are right for.
+    """Write weights with softmax, and print the inputs for which they are right.
 
     Args:
-        given: the options that are of measurements alone, and whether they are given.
+        given: for each option that is for measurements only, whether it is given.
     """
     from tm2tfr.api.softness import softened
     from tm2tfr.transformer.storage import save
 
     for name, there in given.items():
         if there:
-            raise UsageError(f"tm2tfr soften: {output} is a weight file, and {name} is of a measurement: omit {name}")
+            raise UsageError(f"tm2tfr soften: {output} is a weight file, and {name} is for measurements: omit {name}")
     found = softened(subject(asked), temperature=AUTO if temperature is None else temperature, length=length, gap=gap)
     typer.echo(str(found))
     save(found.decoder, output)
@@ -227,7 +227,7 @@ def certify(
 ) -> None:
     """Prove from the weights, for every input: how long a machine's tokens stay right, or all bits of a circuit.
 
-    Of a formula, or a B-RASP or S-RASP program: its heads are tieless, and up to how many tokens rounding changes nothing.
+    For formulas, B-RASP and S-RASP: that heads are tieless, and up to how many tokens rounding changes no answer.
     """
     from tm2tfr.api.runs import certificate
     from tm2tfr.base.files import check_file
@@ -254,8 +254,8 @@ def soften(
     temperature: Annotated[
         str | None,
         option(
-            "Where errors are measured: local, theorem-26 or a number (default: a quarter of the largest that is right). "
-            "Or that of the weights written: any of these, as in tm2tfr compile.",
+            "The temperature at which errors are measured: local, theorem-26 or a number. Default: a quarter of the "
+            "largest right one. With -o FILE.safetensors: that of the weights, any of these, as in tm2tfr compile.",
             metavar="auto | local | per-position | none | paper | theorem-26 | τ",
         ),
     ] = None,
@@ -263,7 +263,7 @@ def soften(
     figure: Annotated[
         str | None,
         choice(
-            "Instead: measure Figure 1 of Yang et al., the temperatures that logics need by the length of words.",
+            "Measure Figure 1 of Yang et al. instead: the temperature that each logic needs, by the length of words.",
             of=("1",),
             metavar="1",
         ),
@@ -271,37 +271,36 @@ def soften(
     length: Annotated[
         int | None,
         count(
-            "The most positions that the weights written are for. Default: 1,024. Of the figure, the longest words, after "
-            f"{SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to {MOST}. Default: {LONGEST}.",
+            "With -o FILE.safetensors: the most positions of a run. Default: 1,024. With --figure: the length of the "
+            f"longest words, from {SHORTEST} to {MOST}; shorter ones have {SHORTEST}, {2 * SHORTEST}, … tokens. "
+            f"Default: {LONGEST}.",
             least=1,
         ),
     ] = None,
     gap: Annotated[
         float | None,
-        number("Of leftmost and rightmost heads: by how much a best score is ahead of lower ones. Default: proved."),
+        number("For leftmost and rightmost heads: the gap between the best score and the next. Default: the proved gap."),
     ] = None,
     format: Annotated[
         str,
         choice(
-            "Tables for people, or every measurement; of the figure also Markdown and LaTeX, but no CSV.",
+            "Tables as text, or every measurement as CSV or JSON. With --figure also Markdown and LaTeX, but not CSV.",
             of=tuple(dict.fromkeys((*SOFT_REPORTS, *FIGURES))),
         ),
     ] = "text",
     output: Annotated[
         Path | None,
-        file(
-            "Write the report to this file; or, if it is a .safetensors file, the weights with softmax.", "--output", "-o"
-        ),
+        file("Write the report to this file. With a .safetensors file: write the weights with softmax.", "--output", "-o"),
     ] = None,
     plot: Annotated[Path | None, file("Draw a plot in this .png, .svg or .pdf file (extra: plot).")] = None,
     max_steps: Annotated[int, steps(SOFT_STEPS)] = SOFT_STEPS,
     dtype: DtypeOption = None,
     asked: Asked,
 ) -> None:
-    """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right.
+    """Measure a run under softmax: errors next to their bounds, and the largest temperature with right tokens.
 
-    With -o FILE.safetensors nothing is run: the same weights with softmax are written. Leftmost and rightmost heads are
-    simulated: ties are broken by a term in the scores, and what heads carry is rounded.
+    With -o FILE.safetensors, write the same weights with softmax instead. Leftmost and rightmost heads become softmax
+    heads: a term in the scores breaks ties, and the values that heads carry are rounded.
     """
     from tm2tfr.base.files import WEIGHTS, check_apart, check_file
 
@@ -322,7 +321,7 @@ def soften(
         given |= {str(asked): asked.named, "--dtype": dtype is not None, "--format csv": format == "csv"}
         for name, there in given.items():
             if there:
-                raise UsageError(f"tm2tfr soften: --figure {figure} measures formulas of its own: omit {name}")
+                raise UsageError(f"tm2tfr soften: --figure {figure} measures its own formulas: omit {name}")
         figure_1(format, output, plot, length)
         return
     if output is not None and output.suffix.lower() == WEIGHTS:
@@ -333,7 +332,7 @@ def soften(
     if length is not None or format not in SOFT_REPORTS:
         what = "--length" if length is not None else f"--format {format}"
         written = " or -o FILE.safetensors" if length is not None else ""
-        raise UsageError(f"tm2tfr soften: {what} is of --figure 1{written}: omit it, or add --figure 1")
+        raise UsageError(f"tm2tfr soften: {what} is for --figure 1{written}: omit it, or add --figure 1")
     from tm2tfr.api.softness import measured
     from tm2tfr.lab.softness.report import report
     from tm2tfr.lab.softness.run import SoftRun
@@ -356,10 +355,12 @@ def sensitivity(
     ] = None,
     length: Annotated[
         int | None,
-        count("The longest words, after those of 4, 8, … symbols. Default: 64, or all that the weights take.", least=1),
+        count(
+            "The length of the longest words, after 4, 8, … symbols. Default: 64, or all that the weights take.", least=1
+        ),
     ] = None,
     format: Annotated[
-        str, choice("A table for people, or every number as CSV or JSON. Default: text.", of=SOFT_REPORTS)
+        str, choice("A table as text, or every number as CSV or JSON. Default: text.", of=SOFT_REPORTS)
     ] = "text",
     output: OutputOption = None,
     plot: Annotated[Path | None, file("Draw a plot in this .png, .svg or .pdf file (extra: plot).")] = None,
@@ -367,7 +368,7 @@ def sensitivity(
     softness: SoftGroup,
     asked: Asked,
 ) -> None:
-    """Measure how far one changed symbol moves the logits, by the length of words, beside what the matrices allow.
+    """Measure how far one changed symbol moves the logits, by the length of words, next to a bound from the matrices.
 
     Under softmax with bounded scores that is O(1/n) (Hahn 2020). With --input, each symbol of one word is changed.
     """

@@ -19,13 +19,13 @@ SHORT = ["train", "binary-adder", "--bits", "2", "--width", "16", "--steps", "20
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "-o", "r"], "tm2tfr train: nothing is named to train on: use for example binary-adder"),
+        (["train", "-o", "r"], "tm2tfr train: no data to train on: name a spec or a folder, for example binary-adder"),
         ([*SHORT, "-o", "r", "--workers", "2"], "tm2tfr train: --workers is for grids: omit it, or use --grid FILE"),
         ([*SHORT, "-o", "no/r"], "no/r: there is no folder "),
         ([*SHORT, "-o", "file"], "file: there is a file with that name: choose another name for the folder"),
         (
             [*SHORT, "-o", "r", "--grid", "g.yaml"],
-            "tm2tfr train: --bits stands beside --grid: write it in the grid, as 'bits: …'",
+            "tm2tfr train: --bits cannot be used with --grid: write it in the grid, as 'bits: …'",
         ),
         (
             [*SHORT, "-o", "r", "--lr", "fast"],
