@@ -59,8 +59,8 @@ def test_a_run_and_its_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ]
     assert [line.split()[0] for line in lines[4:6]] == ["10", "20"]
     assert lines[-4].startswith("Exact match ")
-    assert lines[-3].startswith("Each token for itself: ")
-    assert lines[-2] == "The most frequent answer alone would be right for 2 of them: 0.5000."
+    assert lines[-3].startswith("Right tokens: ")
+    assert lines[-2] == "Always the most frequent answer: 0.5000 (2 of them)."
     assert lines[-1].startswith("Ended after 20 steps, ")
     assert said(capsys, *SHORT, "-o", str(tmp_path / "r")).endswith("resume it with --resume, or choose another folder")
     with pytest.raises(SystemExit):
