@@ -78,7 +78,7 @@ def test_every_bit_of_every_input(to: str, circuit: Circuit, variant: str, dtype
 
 
 CERTIFIED = "certified: for every input of the circuit, greedy generation in float64 gives exactly the right tokens"
-UNPROVED = "are proved for circuits: in float64 it is right where it was run"
+UNPROVED = "are proved for circuits: in float64 only the compared runs are known to be right"
 SAID = {
     "gpt2": (
         "GPT-2: 1 layer, 3 heads, width 192, float64, 0.16 million parameters",
@@ -98,7 +98,7 @@ def test_what_is_said_of_it(to: str, tmp_path: Path) -> None:
     folder = tmp_path / "x"
     said = str(export_to(to, subject(ADDER), folder)).splitlines()
     assert tuple(said[:2]) == SAID[to]
-    assert said[2].endswith(": all 16 inputs, 224 tokens, all the evaluator's")
+    assert said[2].endswith(": all 16 inputs, 224 tokens, all agree with the evaluator")
     verdict = verify_export(folder, word="1+3")
     assert verdict.same
     assert str(verdict).splitlines()[1] == "run: '1011', 14 positions, teacher-forced and generated: the evaluator's tokens"
@@ -132,14 +132,14 @@ def test_what_is_said_of_it(to: str, tmp_path: Path) -> None:
 def test_more_inputs_than_can_be_tried_are_drawn(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tm2tfr.contract.exported.TRIED_TOKENS", 400)
     said = str(export_to(to, subject(load("binary-adder", bits=8)), tmp_path / "x")).splitlines()
-    assert said[2].endswith(": 8 of 2^16 inputs, 448 tokens, all the evaluator's")
+    assert said[2].endswith(": 8 of 2^16 inputs, 448 tokens, all agree with the evaluator")
 
 
 @pytest.mark.parametrize("to", BOTH)
 def test_norms_and_softmax_are_run_and_certified_by_nobody(to: str, tmp_path: Path) -> None:
     said = str(export_to(to, subject(C17, "paper"), tmp_path / "x")).splitlines()
     assert said[1] == "not certified in float64, since softmax and layer norms round in every program in its own way"
-    assert said[2].endswith(": all 32 inputs, 512 tokens, all the evaluator's")
+    assert said[2].endswith(": all 32 inputs, 512 tokens, all agree with the evaluator")
     verdict = verify_export(tmp_path / "x")
     assert (verdict.same, verdict.cause) == (True, "")
 

@@ -68,7 +68,8 @@ def test_every_node_is_the_evaluators(to: str, name: str, tmp_path: Path, monkey
         letters, ends = letters - 1, "between BOS and EOS"
     lines = str(export_to(to, given, tmp_path / "x", dtype="float32", positions=60)).splitlines()
     every = {2: "4 tokens", 3: "3 tokens", 4: "2 tokens"}[letters]
-    told = f"tokens, of up to {every} all there are, {ends}; every label is the evaluator's; with all 60 positions"
+    told = f"tokens, including all of up to {every}, {ends}; every label agrees with the evaluator; "
+    told += "words of all 60 positions"
     assert told in lines[2]
     verdict = verify_export(tmp_path / "x")
     assert str(verdict).splitlines()[-1] == f"yes: this export is {name.partition('.')[0]}"
@@ -218,9 +219,9 @@ def test_it_is_exported_run_and_verified(
         monkeypatch.setattr(labels, "DRAWN", 4)
     made = framed(mask, extra=PREDICATES)
     report = export_to(to, made, tmp_path / "x", dtype=dtype, positions=200)
-    told = f"of up to 64 tokens, of up to {3 if dtype == 'float32' else 6} tokens all there are, "
+    told = f"of up to 64 tokens, including all of up to {3 if dtype == 'float32' else 6} tokens, "
     told += "after BOS" if mask == "future" else "between BOS and EOS"
-    told += "; every label is the dense engine's, since no program is stored; with all 200 positions the dense engine's"
+    told += "; every label agrees with the dense engine, since no program is stored; words of all 200 positions agree"
     assert told in str(report).splitlines()[2]
     card = (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
     fed = "BOS w₁ … wₙ" if mask == "future" else "BOS w₁ … wₙ EOS"

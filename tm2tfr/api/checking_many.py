@@ -348,14 +348,14 @@ def _gaps(found: Streams, *, every: bool) -> Iterator[str]:
         return
     bad = [gap for gap in found.gaps if not gap.holds]
     if every and not bad:
-        yield f"ok    the best score of {counted(len(found.gaps), 'head')} is ahead of the next by what is claimed, γ:"
+        yield f"ok    the best score of {counted(len(found.gaps), 'head')} is ahead of the next by the claimed γ:"
     from tm2tfr.transformer.claims import DIVIDED
 
     for gap in found.gaps if every else bad:
         by = f"γ{DIVIDED[gap.over]}"
-        measured = "no other score" if gap.measured == inf else f"γ ≥ {gap.measured:.6g}"
+        measured = "measured no other score" if gap.measured == inf else f"smallest measured γ = {gap.measured:.6g}"
         where = f"layer {gap.layer}, head {gap.number} ({visible(gap.head)})"
-        said = f"{where}: claimed {by} with γ = {gap.claimed:g}; measured {measured}"
+        said = f"{where}: claimed {by} with γ = {gap.claimed:g}; {measured}"
         yield f"      {said}" if gap.holds else f"FAIL  {said}"
 
 

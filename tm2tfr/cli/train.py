@@ -1,4 +1,4 @@
-"""The commands ``train``, a transformer that learns what others are compiled from, and ``compare``."""
+"""The commands ``train``, which trains a transformer on the runs of a source, and ``compare``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TaskGroup:
     intermediates: Annotated[
         Any,
         choice(
-            "All gates, or the carry bits alone (binary-adder only). Default: gates.", of=("gates", "carries"), panel=TASK
+            "All gates, or only the carry bits (binary-adder only). Default: gates.", of=("gates", "carries"), panel=TASK
         ),
     ] = None
     examples: Annotated[
@@ -89,8 +89,8 @@ class ModelGroup(ModelOptions):
     kind: Annotated[
         str,
         option(
-            "compiled: start at the compiled weights of binary-adder; a folder: that of a pretrained GPT-2, whose body is "
-            "frozen. Default: mingpt.",
+            "mingpt: a small decoder; gpt2: a GPT-2 with random weights; compiled: start at the compiled weights of "
+            "binary-adder; DIR: a pretrained GPT-2 with a frozen body. Default: mingpt.",
             "--model",
             metavar=f"<{' | '.join(MODELS)} | DIR>",
             autocompletion=models,
@@ -132,13 +132,15 @@ class TrainingGroup(TrainingOptions):
 
     steps: Annotated[int, count("At most N steps. Default: 3,000.", panel=TRAINING)] = 3_000
     batch: Annotated[int, count("Sequences in each step. Default: 32.", least=1, panel=TRAINING)] = 32
-    lr: Annotated[float, number("The learning rate at its highest. Default: 0.003.", panel=TRAINING)] = 3e-3
+    lr: Annotated[float, number("The peak learning rate. Default: 0.003.", panel=TRAINING)] = 3e-3
     warmup: Annotated[int, count("Steps in which the learning rate grows from 0. Default: 0.", panel=TRAINING)] = 0
-    weight_decay: Annotated[float, number("AdamW's, of matrices alone. Default: 0.01.", panel=TRAINING)] = 0.01
+    weight_decay: Annotated[
+        float, number("The weight decay of AdamW, for matrices only. Default: 0.01.", panel=TRAINING)
+    ] = 0.01
     seed: Annotated[int, count("The seed of weights, order and dropout. Default: 0.", panel=TRAINING)] = 0
     evaluate_every: Annotated[int, count("Steps between evaluations. Default: 250.", least=1, panel=TRAINING)] = 250
     threads: Annotated[
-        int, count("Threads of torch; with 1, runs can be repeated exactly. Default: 1.", least=1, panel=TRAINING)
+        int, count("Threads of torch; with 1, runs are reproducible to the last bit. Default: 1.", least=1, panel=TRAINING)
     ] = 1
     device: Annotated[str, choice("The device to train on. Default: cpu.", of=DEVICES, panel=TRAINING)] = "cpu"
 
@@ -179,7 +181,7 @@ def train(
     if grid is not None:
         if beside := sorted(typed - WITH_A_GRID):
             name = "model" if beside[0] == "kind" else beside[0].replace("_", "-")
-            what = f"tm2tfr train: --{name} stands beside --grid"
+            what = f"tm2tfr train: --{name} cannot be used with --grid"
             raise UsageError(f"{what}: write it in the grid, as '{name.replace('-', ' ')}: …'")
         _grid(spec, output, grid, workers, scheduler, resume=resume, as_json=as_json)
         return
@@ -187,7 +189,7 @@ def train(
         if name in typed:
             raise UsageError(f"tm2tfr train: --{name} is for grids: omit it, or use --grid FILE")
     if spec is None:
-        raise UsageError("tm2tfr train: nothing is named to train on: use for example binary-adder")
+        raise UsageError("tm2tfr train: no data to train on: name a spec or a folder, for example binary-adder")
     from tm2tfr.api.training import train as trained
     from tm2tfr.lab.training.record import training_report
 
@@ -257,7 +259,7 @@ def compare(
 
     check_file(plot)
     if word is not None and "inputs" in typed:
-        raise UsageError("tm2tfr compare: --input stands beside --inputs: omit one of the two")
+        raise UsageError("tm2tfr compare: --input cannot be used with --inputs: omit one of the two")
     if plot is not None:
         from tm2tfr.lab.softness.report import checked
 

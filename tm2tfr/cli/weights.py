@@ -146,7 +146,7 @@ def prompt(
 
 
 # ── proofs and measurements ──────────────────────────────────────────────────────────────────────────────────────────────
-# ── What ``soften --figure`` measures: the figures of papers.
+# ── ``soften --figure``: the figures of papers.
 SHORTEST, LONGEST, MOST = 8, 64, 256
 OTHER = "Written weights, and figures"
 """The panel of what ``soften`` does instead of a measurement."""
@@ -190,17 +190,17 @@ def _told(what: str) -> None:
 def write_softened(
     asked: Asked, output: Path, given: Mapping[str, bool], temperature: str | None, length: int | None, gap: float | None
 ) -> None:
-    """Write weights with softmax, and print what they are right for.
+    """Write weights with softmax, and print the inputs for which they are right.
 
     Args:
-        given: the options that are of measurements alone, and whether they are given.
+        given: for each option that is for measurements only, whether it is given.
     """
     from tm2tfr.api.softness import softened
     from tm2tfr.transformer.storage import save
 
     for name, there in given.items():
         if there:
-            raise UsageError(f"tm2tfr soften: {output} is a weight file, and {name} is of a measurement: omit {name}")
+            raise UsageError(f"tm2tfr soften: {output} is a weight file, and {name} is for measurements: omit {name}")
     found = softened(subject(asked), temperature=AUTO if temperature is None else temperature, length=length, gap=gap)
     typer.echo(str(found))
     save(found.decoder, output)
@@ -299,9 +299,7 @@ def soften(
     ] = "text",
     output: Annotated[
         Path | None,
-        file(
-            "Write the report to this file; or, if it is a .safetensors file, the weights with softmax.", "--output", "-o"
-        ),
+        file("Write the report to this file. With a .safetensors file: write the weights with softmax.", "--output", "-o"),
     ] = None,
     plot: Annotated[Path | None, file("Draw a plot in this .png, .svg or .pdf file (extra: plot).")] = None,
     max_steps: Annotated[int, steps(SOFT_STEPS)] = SOFT_STEPS,
@@ -332,7 +330,7 @@ def soften(
         given |= {str(asked): asked.named, "--dtype": dtype is not None, "--format csv": format == "csv"}
         for name, there in given.items():
             if there:
-                raise UsageError(f"tm2tfr soften: --figure {figure} measures formulas of its own: omit {name}")
+                raise UsageError(f"tm2tfr soften: --figure {figure} measures its own formulas: omit {name}")
         figure_1(format, output, plot, length)
         return
     if output is not None and output.suffix.lower() == WEIGHTS:
@@ -343,7 +341,7 @@ def soften(
     if length is not None or format not in SOFT_REPORTS:
         what = "--length" if length is not None else f"--format {format}"
         written = " or -o FILE.safetensors" if length is not None else ""
-        raise UsageError(f"tm2tfr soften: {what} is of --figure 1{written}: omit it, or add --figure 1")
+        raise UsageError(f"tm2tfr soften: {what} is for --figure 1{written}: omit it, or add --figure 1")
     from tm2tfr.api.softness import measured
     from tm2tfr.lab.softness.report import report
     from tm2tfr.lab.softness.run import SoftRun
@@ -366,10 +364,12 @@ def sensitivity(
     ] = None,
     length: Annotated[
         int | None,
-        count("The longest words, after those of 4, 8, … symbols. Default: 64, or all that the weights take.", least=1),
+        count(
+            "The length of the longest words, after 4, 8, … symbols. Default: 64, or all that the weights take.", least=1
+        ),
     ] = None,
     format: Annotated[
-        str, choice("A table for people, or every number as CSV or JSON. Default: text.", of=SOFT_REPORTS)
+        str, choice("A table as text, or every number as CSV or JSON. Default: text.", of=SOFT_REPORTS)
     ] = "text",
     output: OutputOption = None,
     plot: Annotated[Path | None, file("Draw a plot in this .png, .svg or .pdf file (extra: plot).")] = None,

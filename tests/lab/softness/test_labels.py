@@ -39,7 +39,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert lines == [
         "reverse on 'abc': dense, float64, 3 positions",
-        "the gaps that are claimed, checked with average-hard attention at every position: hold",
+        "the claimed gaps, checked with average-hard attention at every position: hold",
         "  full_s  uniform",
         "  flip    gap at least 1; smallest found 1; one position has the best score",
         "the largest temperature found at which every output is right: 0.557193",

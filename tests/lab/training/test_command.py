@@ -19,13 +19,13 @@ SHORT = ["train", "binary-adder", "--bits", "2", "--width", "16", "--steps", "20
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "-o", "r"], "tm2tfr train: nothing is named to train on: use for example binary-adder"),
+        (["train", "-o", "r"], "tm2tfr train: no data to train on: name a spec or a folder, for example binary-adder"),
         ([*SHORT, "-o", "r", "--workers", "2"], "tm2tfr train: --workers is for grids: omit it, or use --grid FILE"),
         ([*SHORT, "-o", "no/r"], "no/r: there is no folder "),
         ([*SHORT, "-o", "file"], "file: there is a file with that name: choose another name for the folder"),
         (
             [*SHORT, "-o", "r", "--grid", "g.yaml"],
-            "tm2tfr train: --bits stands beside --grid: write it in the grid, as 'bits: …'",
+            "tm2tfr train: --bits cannot be used with --grid: write it in the grid, as 'bits: …'",
         ),
         (
             [*SHORT, "-o", "r", "--lr", "fast"],
@@ -59,8 +59,8 @@ def test_a_run_and_its_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ]
     assert [line.split()[0] for line in lines[4:6]] == ["10", "20"]
     assert lines[-4].startswith("Exact match ")
-    assert lines[-3].startswith("Each token for itself: ")
-    assert lines[-2] == "The most frequent answer alone would be right for 2 of them: 0.5000."
+    assert lines[-3].startswith("Right tokens: ")
+    assert lines[-2] == "Always the most frequent answer: 0.5000 (2 of them)."
     assert lines[-1].startswith("Ended after 20 steps, ")
     assert said(capsys, *SHORT, "-o", str(tmp_path / "r")).endswith("resume it with --resume, or choose another folder")
     with pytest.raises(SystemExit):

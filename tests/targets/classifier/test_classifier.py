@@ -48,7 +48,7 @@ def test_every_label_is_the_interpreters(to: str, name: str, dtype: str, tmp_pat
     architecture, statement, verified, _ = str(report).splitlines()
     assert architecture.startswith({"bert": "MegatronBert", "gpt2": "GPT2"}[to] + "ForTokenClassification: ")
     assert statement.startswith(f"made for sequences of 1 to 6 tokens in {dtype}; no bounds on rounding are proved")
-    assert verified.endswith("all there are; every label is the interpreter's")
+    assert verified.endswith("every label agrees with the interpreter")
     verdict = verify_export(tmp_path / "x")
     assert str(verdict).splitlines()[-1] == f"yes: this export is {name}"
     assert verdict.cause == ""

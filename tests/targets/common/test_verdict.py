@@ -252,9 +252,12 @@ def test_the_words_that_an_export_is_tried_on() -> None:
 
 def test_what_is_told_of_it() -> None:
     assert told([], "") == "not verified: see tm2tfr verify-export"
-    assert told([run()], "a script") == "verified: loaded and run in a script: 1 run, 9 tokens, all the simulator's"
+    assert told([run()], "a script") == (
+        "verified: loaded and run in a script: 1 run, 9 tokens, all agree with the simulator"
+    )
     assert told([run(), run(positions=8)], "a script") == (
-        "verified: loaded and run in a script: 2 runs, 17 tokens, all the simulator's; 1 cut off at the last position"
+        "verified: loaded and run in a script: 2 runs, 17 tokens, all agree with the simulator; "
+        "1 cut off at the last position"
     )
 
 

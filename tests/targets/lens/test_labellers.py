@@ -85,7 +85,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 def test_every_label_is_the_interpreters(name: str, dtype: str, tmp_path: Path) -> None:
     said = str(export_to("lens", subject(name), tmp_path / "x", dtype=dtype)).splitlines()
     assert said[2].startswith("verified: loaded and run in TransformerLens ")
-    assert said[2].endswith("all there are; every label is the interpreter's")
+    assert said[2].endswith("every label agrees with the interpreter")
     verdict = verify_export(tmp_path / "x")
     assert str(verdict).splitlines()[-1] == f"yes: this export is {name}"
     assert verdict.cause == ""

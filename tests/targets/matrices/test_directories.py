@@ -590,7 +590,7 @@ def test_a_run_that_is_cut_off_is_said_to_be(name: str, tmp_path: Path) -> None:
     assert (
         str(export_to(name, "busy-beaver-4", tmp_path / "x", positions=20))
         .splitlines()[-2]
-        .endswith("all the simulator's; 3 cut off at the last position")
+        .endswith("all agree with the simulator; 3 cut off at the last position")
     )
     verdict = verify_export(tmp_path / "x")
     assert verdict.same

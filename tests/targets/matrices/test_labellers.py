@@ -55,8 +55,8 @@ def test_it_is_exported_run_and_verified(to: str, dtype: str, name: str, tmp_pat
     made = MADE[name]()
     report = export_to(to, made, tmp_path / "x", dtype=dtype)
     lines = str(report).splitlines()
-    assert lines[1] == f"not certified in {dtype}: it is right where its labels were compared"
-    assert "all there are; every label is the dense engine's, since no program is stored" in lines[2]
+    assert lines[1] == f"not certified in {dtype}: only the compared labels are known to be right"
+    assert "every label agrees with the dense engine, since no program is stored" in lines[2]
     assert len(report.runs) > 100
     longest = max(len(run.tokens) for run in report.runs)
     assert longest == (made.positions or 1024)

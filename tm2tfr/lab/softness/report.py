@@ -158,7 +158,7 @@ def _plain(row: AtTemperature) -> dict[str, object]:
 def _head_of_labels(found: SoftLabels) -> Iterable[str]:
     yield f"{visible(found.program)} on {found.input!r}: dense, {found.dtype}, {counted(found.positions, 'position')}"
     holds = "hold" if found.holds else "do NOT hold"
-    yield f"the gaps that are claimed, checked with average-hard attention at every position: {holds}"
+    yield f"the claimed gaps, checked with average-hard attention at every position: {holds}"
     yield from (f"  {line}" for line in aligned([(visible(head.head), _lead(head)) for head in found.heads]))
     if found.unchanged:
         yield "softmax changes nothing at any temperature: there is no head that is not uniform"

@@ -52,7 +52,7 @@ def _lines(found: Sensitivity) -> Iterable[str]:
         yield from aligned([["place", "symbol", "by", "moves", "bound"], *cells], {0, 3, 4})
     yield from _growth(found)
     yield ""
-    yield "Hahn's lemma: with these premises that is O(1/n), and O((log n)^(L-1)/n) under a future mask with L layers"
+    yield "Hahn's lemma: under these premises it is O(1/n), and O((log n)^(L-1)/n) under a future mask with L layers"
     yield from aligned(
         [[f"  {each.assumption}", "yes" if each.broken is None else f"no: {each.broken}"] for each in found.premises]
     )

@@ -105,7 +105,7 @@ class Softened:
         if self.tieless is not None and self.tieless.gap is not None:
             told += ", if that is the gap"
         elif word is None and self._equal_scores:
-            told += ", if no two positions after the first layer share the best score: of those Theorem 26 says nothing"
+            told += ", if no two positions after the first layer share the best score, which Theorem 26 does not cover"
         return told if self.length <= FLOATS_HOLD else f"{told}, as far as floats hold"
 
     @property

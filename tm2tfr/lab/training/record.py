@@ -371,13 +371,13 @@ def training_report(run: TrainingRun) -> str:
     if run.exact_match is not None:
         right = round(run.exact_match * data["test"])
         every = "" if run.every_token in (None, run.exact_match) else f"; every scored token {run.every_token:.4f}"
-        taken = f"{counted(run.steps, 'step')}, {run.cpu_seconds:.1f} seconds of the processor"
+        taken = f"{counted(run.steps, 'step')}, {run.cpu_seconds:.1f} seconds of processor time"
         lines += ["", f"Exact match {run.exact_match:.4f} ({right:,} of {data['test']:,} unseen inputs){every}."]
         if run.token_accuracy is not None:
-            lines += [f"Each token for itself: {run.token_accuracy:.4f} are right."]
+            lines += [f"Right tokens: {run.token_accuracy:.4f}."]
         if run.base_rate is not None:
             same = round(run.base_rate * data["test"])
-            lines += [f"The most frequent answer alone would be right for {same:,} of them: {run.base_rate:.4f}."]
+            lines += [f"Always the most frequent answer: {run.base_rate:.4f} ({same:,} of them)."]
         lines += [f"Ended after {taken}: {_WHY.get(run.ended, run.ended)}."]
     return "\n".join(lines)
 

@@ -259,7 +259,7 @@ def told(runs: Sequence[ComparedRun], versions: str) -> str:
     dense, cut = runs[0].reference == DENSE, sum(run.cut for run in runs)
     rest = f"; {cut:,} cut off at the last position{' compared' if dense else ''}" if cut else ""
     made = ", on prompts made from the vocabulary, since no machine is stored" if dense else ""
-    return f"verified: loaded and run in {versions}: {many}, {tokens}, all {runs[0].whose}{made}{rest}"
+    return f"verified: loaded and run in {versions}: {many}, {tokens}, all agree with the {runs[0].reference}{made}{rest}"
 
 
 def _of_labels(runs: Sequence[ComparedRun], versions: str) -> str:
@@ -268,9 +268,9 @@ def _of_labels(runs: Sequence[ComparedRun], versions: str) -> str:
     tried = runs[: len(runs) - len(longest)]
     many, signs = Counter(len(run.letters) for run in tried), len({token for run in tried for token in run.letters})
     whole = next(n for n in count(1) if not many[n] or many[n] != signs**n) - 1
-    every = f", of up to {counted(whole, 'token')} all there are" if whole else ""
+    every = f", including all of up to {counted(whole, 'token')}" if whole else ""
     frame = tried[0].frame or WordFrame()
     inputs = f"{counted(len(tried), 'input')} of up to {counted(max(many), 'token')}{every}{frame.said}"
     made = ", since no program is stored" if tried[0].reference == DENSE else ""
-    more = f"; with all {len(longest[0].tokens):,} positions the {DENSE}'s" if longest else ""
-    return f"verified: loaded and run in {versions}: {inputs}; every label is {tried[0].whose}{made}{more}"
+    more = f"; words of all {len(longest[0].tokens):,} positions agree with the {DENSE}" if longest else ""
+    return f"verified: loaded and run in {versions}: {inputs}; every label agrees with the {tried[0].reference}{made}{more}"

@@ -242,7 +242,7 @@ class Labelled(Uncertified):
 
     @property
     def statement(self) -> str:
-        return f"not certified in {self.dtype}: it is right where its labels were compared"
+        return f"not certified in {self.dtype}: only the compared labels are known to be right"
 
     def explained(self, judge: str, assumed: str) -> str:
         return f"""{self.stated}

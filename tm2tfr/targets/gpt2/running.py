@@ -227,7 +227,7 @@ class LabellingRecipe(Uncertified, Gpt2Recipe):
     def statement(self) -> str:
         many = f"sequences of 1 to {self.positions:,} tokens"
         return (
-            f"made for {many} in {self.dtype}; no bounds on rounding are proved: it is right where its labels were compared"
+            f"made for {many} in {self.dtype}; no bounds on rounding are proved: only compared labels are known to be right"
         )
 
 

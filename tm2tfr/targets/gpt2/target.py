@@ -37,7 +37,8 @@ class Gpt2Tabled(Gpt2Recipe):
 
     @property
     def statement(self) -> str:
-        return f"no bounds on GPT-2's rounding are proved for circuits: in {self.dtype} it is right where it was run"
+        what = "no bounds on GPT-2's rounding are proved for circuits"
+        return f"{what}: in {self.dtype} only the compared runs are known to be right"
 
     def assured(self, beyond: str) -> str:
         return f"""**How far it is right.** {self.stated}
@@ -104,7 +105,9 @@ class HiddenGpt2Recipe(Uncertified, Gpt2Recipe):
 
     @property
     def statement(self) -> str:
-        return f"not certified in {self.dtype}, since these weights are hidden: it is right where it was run"
+        return (
+            f"not certified in {self.dtype}, since these weights are hidden: only the compared runs are known to be right"
+        )
 
     def assured(self, beyond: str) -> str:
         return f"""**How far it is right.** {self.stated}

@@ -253,7 +253,7 @@ def reading_answers(gpt2: Gpt2) -> str:
     read = [(row, column) for row, column, _ in decoder.unembedding.entries()]
     row, column = next((each for each in read if each[0] == numbers.get("1")), read[0])
     token = next((name for name, number in numbers.items() if number == row), "a token")
-    said = f"after the layer: from what the logit of {visible(token)} is made, at each position"
+    said = f"after the last layer, at each position: the logit of {visible(token)} is read from this direction"
     return _reading(decoder.layout.directions[column], len(decoder.layers) - 1, said, "[:, :-1]")
 
 
@@ -261,7 +261,7 @@ def _reading_labels(gpt2: Gpt2) -> str:
     """Return the Python that reads a direction from which the first logit is made; it uses ``model`` and ``word``."""
     decoder = gpt2.decoder
     first = min((column for row, column, _ in decoder.unembedding.entries() if row == 0), default=0)
-    note = f"after the last layer: from what {decoder.answered[0]} is made, at each position"
+    note = f"after the last layer, at each position: {decoder.answered[0]} is read from this direction"
     return _reading(decoder.layout.directions[first], len(decoder.layers) - 1, note, given="word")
 
 

@@ -126,7 +126,7 @@ class LensTabled(Gpt2Tabled):
     @property
     def statement(self) -> str:
         what = f"no bounds on the rounding of {TRANSFORMER_LENS} are proved for circuits"
-        return f"{what}: in {self.dtype} it is right where it was run"
+        return f"{what}: in {self.dtype} only the compared runs are known to be right"
 
 
 def lens_recipe(decoder: Decoder, right: ExportReference, **options: Unpack[Options]) -> Gpt2Recipe:

@@ -168,8 +168,8 @@ def test_the_report_says_what_is_proved_and_what_is_not(tmp_path: Path) -> None:
     done = command("certify", "since-b", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout.splitlines()[1:] == [
-        "claim: on every word of up to N tokens the engine answers as exact arithmetic does, and every head is",
-        "tieless, with the gap that it claims, if the stream holds there what it is claimed to hold",
+        "claim: on every word of up to N tokens the engine answers like exact arithmetic, and every head is",
+        "tieless with its claimed gap, if each subspace of the stream has its claimed value",
         "",
         "engine  dtype     certified    tokens N",
         "dense   float32   yes             4,095",
@@ -177,7 +177,7 @@ def test_the_report_says_what_is_proved_and_what_is_not(tmp_path: Path) -> None:
         "exact   rational  yes               any",
         "",
         "proved from the weights, for words of any length: 1 head of 1 with a gap, all others uniform",
-        "verified only, not proved: that stream and answers are what they have to be: on all 39 words of up to 3 tokens",
+        "verified, not proved: the claimed values and the answers, on all 39 words of up to 3 tokens",
     ]
 
 

@@ -140,17 +140,15 @@ class LogicReport(Report[LogicCertificate]):
         """Return the report for people, without its heading."""
         if self.certificates[0].soft:
             lines = [
-                "claim: on every word of up to N tokens the engine, with softmax, answers as average-hard attention does in"
+                "claim: on every word of up to N tokens the engine, with softmax, answers like average-hard attention in"
             ]
             lines += [
-                "exact arithmetic, if the stream holds what it is claimed to hold, and the margins are right (Lemma G)",
+                "exact arithmetic, if each subspace has its claimed value and the margins are right (Lemma G)",
                 "",
             ]
         else:
-            lines = [
-                "claim: on every word of up to N tokens the engine answers as exact arithmetic does, and every head is"
-            ]
-            lines += ["tieless, with the gap that it claims, if the stream holds there what it is claimed to hold", ""]
+            lines = ["claim: on every word of up to N tokens the engine answers like exact arithmetic, and every head is"]
+            lines += ["tieless with its claimed gap, if each subspace of the stream has its claimed value", ""]
         table = [("engine", "dtype", "certified", "tokens N")]
         table += [(each.engine, each.dtype, *self._cells(each)) for each in self.certificates]
         lines += aligned(table, {3})
@@ -160,7 +158,7 @@ class LogicReport(Report[LogicCertificate]):
             heads = f"{counted(shown.gaps, 'head')} of {shown.heads} with a gap, all others uniform"
             lines += ["", f"proved from the weights, for words of any length: {heads}"]
             words = f"{counted(shown.words, 'word')} of up to {counted(shown.longest, 'token')}"
-            lines += [f"verified only, not proved: that stream and answers are what they have to be: on all {words}"]
+            lines += [f"verified, not proved: the claimed values and the answers, on all {words}"]
         return lines
 
     def shared(self) -> dict[str, object]:
