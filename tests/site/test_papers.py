@@ -1,4 +1,4 @@
-"""The page "The papers, claim by claim": every number has a row, and each row's command shows what the row says."""
+"""The page "The papers, claim by claim": each number of the papers has a row, and each command shows what its row says."""
 
 from __future__ import annotations
 
