@@ -196,7 +196,7 @@ def explore(
         if written is not None:
             typer.echo(f"wrote {written}", err=True)
     if show and output is not None:
-        typer.launch(str(output))
+        _open(output.resolve().as_uri(), str(output))
     raise typer.Exit(1 if any(trace.divergence is not None for trace in traces[:1]) else 0)
 
 
@@ -250,10 +250,18 @@ def playground(
         typer.echo(f"the playground is at {found.address}")
         typer.echo("Ctrl-C ends it", err=True)
         if not hidden:
-            typer.launch(found.address)
+            _open(found.address, found.address)
 
     found.run(started)
     typer.echo("ended", err=True)
+
+
+def _open(address: str, shown: str) -> None:
+    """Open a page in the browser, or say on stderr that it has to be opened by the user."""
+    import webbrowser
+
+    if not webbrowser.open(address):
+        typer.echo(f"note: no browser was found: open {shown} in one", err=True)
 
 
 def plot(

@@ -6,12 +6,12 @@ import json
 import re
 import shutil
 import subprocess
+import webbrowser
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 import tm2tfr
 from tests.installed import needs_dot
@@ -162,10 +162,19 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_the_page_is_called_run_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(typer, "launch", opened.append)
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
     assert command("palindromes", "--input", "ab", "--open") == 0
-    assert opened == ["run.html"]
+    assert opened == [(tmp_path / "run.html").as_uri()]
     assert (tmp_path / "run.html").is_file()
+
+
+def test_without_a_browser_it_says_what_to_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    assert command("palindromes", "--input", "ab", "--open") == 0
+    assert capsys.readouterr().err.splitlines() == ["wrote run.html", "note: no browser was found: open run.html in one"]
 
 
 def test_a_run_that_differs_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
