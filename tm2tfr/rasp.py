@@ -212,7 +212,7 @@ def _select_by(key: Any, query: Any, relation: Callable[[Any, Any], Any], values
     """Return the selector of a function: the union of (keys × queries) over groups of keys with the same queries."""
     if values is None:
         raise CompileError(
-            "a relation that is a function needs the values that it is asked of: use for example values='abc'"
+            "a relation that is a function needs the possible values of keys and queries: use for example values='abc'"
         )
     asked = list(dict.fromkeys(_atom(value, "a value of 'select'") for value in values))
     keys, queries = (_plain(each) for each in (key, query))
