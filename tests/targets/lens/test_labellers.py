@@ -34,7 +34,7 @@ def test_what_is_written(name: str, direction: str, tmp_path: Path) -> None:
     given = subject(name)
     lines = str(export_to("lens", given, tmp_path / "x", verify=False)).splitlines()
     assert lines[0].startswith("TransformerLens: ")
-    assert lines[1].startswith("made for sequences of 1 to 6 tokens in float64; no bounds on rounding are proved: it is")
+    assert lines[1].startswith("made for sequences of 1 to 6 tokens in float64; no bounds on rounding are proved: only")
     config, names = (
         json.loads((tmp_path / "x" / file).read_text(encoding="utf-8")) for file in ("lens.json", "tm2tfr.json")
     )

@@ -60,7 +60,7 @@ def test_it_is_exported_run_and_verified(to: str, dtype: str, name: str, tmp_pat
     assert len(report.runs) > 100
     longest = max(len(run.tokens) for run in report.runs)
     assert longest == (made.positions or 1024)
-    assert lines[2].endswith("; with all 1,024 positions the dense engine's") == (made.positions is None)
+    assert lines[2].endswith("; words of all 1,024 positions agree with the dense engine") == (made.positions is None)
     verdict = verify_export(tmp_path / "x")
     assert verdict.same
     assert verdict.cause == ""
