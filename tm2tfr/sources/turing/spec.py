@@ -112,8 +112,7 @@ class Machine:
         tape: ``"one-way"`` (the head stays at cell 0 when it moves left there) or ``"two-way"``.
         input: the default input.
         yaml: the text that the machine was read from, if any; ignored by ``==``.
-        about_input: for errors: how an input may have other symbols, in terms of the format it was read from; ignored by
-            ``==``.
+        about_input: for errors: how an input may have other symbols, in terms of the format; ignored by ``==``.
 
     Raises:
         MachineError: a `SpecError` with every problem found, not only the first.
