@@ -34,7 +34,7 @@ def soften(
     gap: float | None = None,
     left_boundary: str | None = None,
 ) -> Decoder:
-    """Return the weights with softmax attention in place of average-hard attention, the queries divided by a temperature.
+    """Return the weights with softmax in place of hard attention, the queries divided by a temperature.
 
     >>> import tm2tfr
     >>> decoder = tm2tfr.soften("chapter", length=100)

@@ -130,7 +130,7 @@ class Automaton:
 def completed(
     transitions: Mapping[tuple[str, str], str], states: Sequence[str], alphabet: Sequence[str]
 ) -> tuple[dict[tuple[str, str], str], tuple[str, ...], str]:
-    """Return transitions and states with a trap state for what is missing, and its name; empty if nothing is missing."""
+    """Return transitions and states with a trap state for missing transitions, and its name; empty if none are missing."""
     missing = [(q, a) for q in states for a in alphabet if (q, a) not in transitions]
     if not missing:
         return dict(transitions), tuple(states), ""

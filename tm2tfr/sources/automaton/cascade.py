@@ -50,10 +50,10 @@ class Counter:
 
 @dataclass(frozen=True)
 class CascadeLevel:
-    """One level of a cascade: what it does at each token.
+    """One level of a cascade: its action at each token.
 
     Args:
-        height: that of its images.
+        height: the height of its images.
         start: its tile before the first token; None: it is idle there.
         initial: the next image of the chain before the first token.
         done: (the image above it before the token, the token, the image above it after the token) -> the tile that it is
@@ -103,7 +103,7 @@ class Images:
         return tuple(dict.fromkeys([*found, *(frozenset([q]) for q in self.whole)]))
 
     def _steps(self) -> Iterator[tuple[Image, Image]]:
-        """Yield each image of several states with what each letter maps it to."""
+        """Yield each image of several states with its image under each letter."""
         for image in self.all:
             if len(image) > 1:
                 yield from ((image, self.after(image, token)) for token in range(len(self._table)))
@@ -210,7 +210,7 @@ class Images:
         return frozenset(onto[q] for q in self.tiles[frozenset(onto)][number])
 
     def levels(self) -> tuple[CascadeLevel, ...]:
-        """Return the cascade of an aperiodic automaton, from the top: what can happen at each level, and nothing else."""
+        """Return the cascade of an aperiodic automaton, from the top: the possible actions at each level."""
         first: Image = self.whole
         reached: dict[tuple[Image, int, Image], None] = {(first, a, first): None for a in range(len(self._table))}
         levels: list[CascadeLevel] = []

@@ -53,7 +53,7 @@ def to_dot(automaton: Automaton) -> str:
 
 
 def marks(automaton: Automaton) -> dict[str, object]:
-    """Return the node of each state of the drawing, and that of the start, for a page that marks the present one."""
+    """Return the drawing's node for each state, and that of the start, for a page that marks the current one."""
     ids = _graph(automaton).ids
     return {"column": STATE, "nodes": dict(ids), "start": ids[automaton.start]}
 

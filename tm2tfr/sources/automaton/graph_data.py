@@ -10,7 +10,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 def sequence_data(automaton: Automaton, decoder: Decoder) -> PlainData:
-    """Return the nodes of the program, and the transitions, which alone say what the state and the verdict are."""
+    """Return the nodes of the program, and the transitions, which alone determine state and verdict."""
     from tm2tfr.sources.logic import graph_data as logic  # noqa: PLC0415
     from tm2tfr.sources.rasp import graph_data as rasp  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The program in between an automaton and its weights, by what the weights say: its reference and its model."""
+"""The program between an automaton and its weights, as the weights state it: its reference and its model."""
 
 from __future__ import annotations
 

@@ -48,6 +48,6 @@ class ExportedAutomaton(ExportReference):
 
     @property
     def about(self) -> str:
-        """What it is about, if its author says so, and its transitions."""
+        """Its title, if it has one, and its transitions."""
         title = f"{escaped(self.program.title)}:\n\n" if self.program.title else ""
         return f"\n{title}{block(native.write(self.program))}"

@@ -1,4 +1,4 @@
-"""The certificate of a star-free automaton's weights: that of the B-RASP program in between, and the automaton's own run.
+"""The certificate of a star-free automaton's weights: that of the B-RASP program between, and the automaton's own run.
 
 What is proved for words of any length is what `tm2tfr.sources.logic.proof.certificate` proves of the program: heads are
 tieless, and rounding changes nothing. On the words on which its stream is verified, the state and the verdict are

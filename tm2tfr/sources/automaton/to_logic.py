@@ -35,7 +35,7 @@ def headers(automaton: Automaton) -> list[str]:
 
 
 def needed_of(level: CascadeLevel) -> dict[Occasion, int | None]:
-    """Return what a level is set to, by as little as tells it: the token, the image above it now, or before the token."""
+    """Return the value that a level is set to, from as little as possible: the token, or the image above, now or before."""
     every = level.done.items()
     for of_before, of_now in ((False, False), (False, True), (True, False)):
         found: dict[Occasion, int | None] = {}

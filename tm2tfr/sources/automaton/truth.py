@@ -60,7 +60,7 @@ class AutomatonResult:
 
     @property
     def own(self) -> dict[str, list[str]]:
-        """What there is to say of it beside the outcome, as plain data."""
+        """The fields beside the outcome, as plain data."""
         return {"states": list(self.states)}
 
 

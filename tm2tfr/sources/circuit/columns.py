@@ -1,4 +1,4 @@
-"""The columns of the table of a circuit's run: what they show, and where it is read from."""
+"""The columns of the table of a circuit's run: their contents, and the subspaces they are read from."""
 
 from __future__ import annotations
 

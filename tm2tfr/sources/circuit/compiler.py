@@ -23,7 +23,7 @@ from tm2tfr.transformer.provenance import stated
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Norm
 
-# ── The residual streams of the variants, by name; what a subspace holds is what it is called.
+# ── The residual streams of the variants, by name; a subspace is named after its content.
 FEATURES = ("1", "i", "i^2")
 OPERANDS = ("a", "b", "c")
 """The addresses of the operands: positions."""
@@ -61,7 +61,7 @@ KINDS: Mapping[str, str] = {"1000": "NOR", "0001": "AND", "0110": "XOR"}
 SHUT = -2.0
 
 Flag = Callable[[float], Linear]
-"""What a unit adds: the flag named, times a number, in all the directions that it has."""
+"""The output of a unit: the named flag, times a number, in all its directions."""
 
 
 def refuse_others(circuit: Circuit, variant: str) -> None:
@@ -325,7 +325,7 @@ def compile_circuit(
 
     Args:
         variant: see `CIRCUIT_VARIANTS`. The paper's take the gates NOR, AND and XOR of two operands alone.
-        epsilon: that of the layer norms of ``paper``; the weights make up for it (repair 14).
+        epsilon: the epsilon of the layer norms of ``paper``, for which the weights compensate (repair 14).
         epsilon_star: ε* of ``paper``: each bit has a probability above 1 - ε*; None: `EPSILON_STAR`.
         source: the text that the circuit was read from, for the provenance.
 

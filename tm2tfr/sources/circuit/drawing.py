@@ -116,7 +116,7 @@ def svg_or_none(circuit: Circuit) -> str | None:
 
 
 def html(circuit: Circuit) -> str:
-    """Return what the circuit is in a line, and the drawing, if `svg_or_none` returns one, as HTML to embed in a page."""
+    """Return a one-line description of the circuit, and its drawing, if there is one, as HTML for a page."""
     svg = svg_or_none(circuit) or ""
     about = ": ".join(filter(None, (repr(circuit)[1:-1], visible(circuit.description))))
     return f"<p>{escape(about)}</p>{svg[max(0, svg.find('<svg')) :]}"  # without the lines that only a separate file needs
@@ -155,7 +155,7 @@ def _drawable(circuit: Circuit) -> str | None:
 
 
 def function_of(gate: Gate) -> str:
-    """Return what a gate does in a word: its kind, or ``table 0010``."""
+    """Return the kind of a gate, or its table, ``table 0010``."""
     return f"table {gate.table}" if gate.kind == gate.table else gate.kind
 
 

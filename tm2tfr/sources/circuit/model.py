@@ -63,7 +63,7 @@ def circuit_model(
     """Return the model of a circuit's runs.
 
     Args:
-        variant: see `tm2tfr.base.choices.CIRCUIT_VARIANTS`; epsilon: that of the layer norms of ``paper``.
+        variant: see `tm2tfr.base.choices.CIRCUIT_VARIANTS`; epsilon: the epsilon of the layer norms of ``paper``.
         vocabulary: the order of the two tokens.
     """
     positions = len(circuit.inputs) + len(circuit.gates) - 1
@@ -110,7 +110,7 @@ def _known(name: str, meaning: str, at: Sequence[str]) -> ModelVariable:
 
 
 def _at(values: VariableValues) -> Equation:
-    """Return the equation of what the position table says: (positions,)."""
+    """Return the equation for a value in the position table: (positions,)."""
     return lambda c: values[c.i]
 
 
@@ -297,7 +297,7 @@ def _flags(gate: str, mean: Fraction, variant: str, positions: int, epsilon: flo
     """Return the flags for 1 and for 0, see the module."""
 
     def scale(mean: Fraction) -> Fraction:
-        """Return by what the layer norm after attention multiplies."""
+        """Return the factor of the layer norm after attention."""
         if variant == "paper-hard":
             return Fraction(1)
         return Fraction(1 / sqrt(float(4 + 2 * mean * mean) / (9 + positions) + epsilon))

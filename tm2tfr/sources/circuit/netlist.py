@@ -49,7 +49,7 @@ class Fault(NamedTuple):
     """One thing wrong, or probably not meant, with a part of a circuit.
 
     Args:
-        part: what is at fault: an input, a gate, an output, or the circuit.
+        part: the part with the error: an input, a gate, an output, or the circuit.
         number: which of them, counted from 0 in the order in which they were given; 0 for the circuit.
         operand: which operand of the gate, counted from 0; None if it is the gate.
         net: the name that the complaint is about: a net or an output; empty for the circuit.
@@ -184,9 +184,9 @@ def _counted_as(gate: Gate) -> str:
     return f"{gate.kind}3" if three else gate.kind
 
 
-# ── what is wrong with parts of a circuit ───────────────────────────────────────────────────────────────
+# ── errors in parts of a circuit ────────────────────────────────────────────────────────────────────────
 def faults(inputs: Sequence[str], gates: Sequence[Gate], outputs: Sequence[tuple[str, str]]) -> Iterator[Fault]:
-    """Yield what is wrong with the parts of a circuit: inputs, gates in any order, outputs, cycles."""
+    """Yield the errors in the parts of a circuit: inputs, gates in any order, outputs, cycles."""
     yield from _part_faults(inputs, gates, outputs)
     yield from _cycle_faults(inputs, gates)
 

@@ -36,7 +36,7 @@ def _stated(circuit: Circuit) -> str:
     """Return the text that weights state as their circuit, which `_read` must be able to read again.
 
     Raises:
-        CompileError: if it is larger than what is read.
+        CompileError: if it is larger than the limit for reading.
     """
     from tm2tfr.sources.circuit.formats import native, registry
 

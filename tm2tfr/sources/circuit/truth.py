@@ -66,11 +66,11 @@ class CircuitResult:
 
     @property
     def own(self) -> dict[str, object]:
-        """What there is to say of it beside the outcome, as plain data."""
+        """The fields beside the outcome, as plain data."""
         return {"outputs": dict(self.outputs), "result": self.shown}
 
     def unmet(self, example: Any) -> list[str]:
-        """Return in what it is not what an example says, whose `outputs` are bits as text, by name."""
+        """Return the differences from an example, whose `outputs` are bits as text, by name."""
         bits = dict(self.outputs)
         wrong = {name: bit for name, bit in example.outputs.items() if str(bits[name]) != bit}
         return [f"{name} = {bit}, the evaluator {bits[name]}" for name, bit in wrong.items()]
@@ -137,7 +137,7 @@ class CircuitTruth:
 
     @property
     def noun(self) -> str:
-        """What is run."""
+        """The name of what runs."""
         return "circuit"
 
     @property
@@ -182,7 +182,7 @@ class CircuitTruth:
         return CircuitSpecification(self.circuit, self.symbols, self.variant, self.epsilon)
 
     def ending(self, decoder: Decoder) -> Ending | None:
-        """Return what is wrong with where `decoder` stops: where its position table ends, and nowhere else."""
+        """Return the error if `decoder` stops anywhere but at the end of its position table."""
         wanted = len(self.symbols) - 1
         if decoder.positions != wanted:
             found = "endless" if decoder.positions is None else f"{decoder.positions:,}"
@@ -200,11 +200,11 @@ class CircuitTruth:
         return Ending(what=what, part=part, expected=expected, found=found, why=why)
 
     def rows(self, columns: Sequence[Column]) -> Iterator[AnyRow]:
-        """Yield the right cells at each position, one for each column; `ANY` where it does not matter what is there."""
+        """Yield the right cells at each position, one per column; `ANY` where any value is right."""
         return islice(zip(*map(self._cells, columns), strict=True), self.positions)
 
     def _cells(self, column: Column) -> Sequence[Any]:
-        """Return the cells of a column at all positions: the evaluator's bits, and what the model makes of them."""
+        """Return the cells of a column at all positions: the evaluator's bits, and the model's values from them."""
         bits, held = list(map(str, self.symbols)), self._specification.columns
         if column.kind == "position":
             return range(len(bits) - 1)
@@ -298,7 +298,7 @@ class CircuitBlocks:
     def differs(self, found: FoundRows, right: RightBits) -> tuple[Ints, Ints]:
         """Return the place of the first row of each run that differs, in an answer or in a column that was read.
 
-        What is fed is an input, or an answer that is compared.
+        The tokens fed are inputs, or answers that are compared.
         """
         sizes, positions, runs, first = np.diff(found.offsets), self._positions, len(right.bits), self._first
         present = None if (sizes == positions).all() else np.arange(positions) < sizes[:, None]

@@ -1,4 +1,4 @@
-"""Formulas and programs to weights: what is answered, whether they see the whole word, and what the weights say of it."""
+"""Formulas and programs to weights: their outputs, whether they see the whole word, and the statements of the weights."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def _in_latex(program: LogicProgram) -> str:
     return f"{needs(equations)}\n{equations}"
 
 
-# ── what the model card of an export says of a formula or a program ───────────────────────────────────
+# ── the model card of an export of a formula or a program ─────────────────────────────────────────────
 def card(program: LogicProgram) -> str:
-    """Return what it is about, if its author says so, and its text."""
+    """Return its title, if it has one, and its text."""
     title = f"{escaped(program.title)}:\n\n" if program.title else ""
     return f"\n{title}{block(program.text)}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-# ── The syntax of a formula or a program as a graph: what each node is called, and what it is made of.
+# ── The syntax of a formula or a program as a graph: the name of each node, and its parts.
 PartRole = Literal["", "key", "query", "value"]
 """How a node is used: in attention as key, query or value, otherwise at its own position."""
 LooksAt = Literal["", "left", "right", "both"]
@@ -57,7 +57,7 @@ def shown_nodes(program: LogicProgram) -> tuple[Node, ...]:
 
 
 def operator(node: Node) -> str:
-    """Return the sign of an operator, or what a leaf is."""
+    """Return the sign of an operator, or the text of a leaf."""
     return _SIGNS[type(node)](node)
 
 
@@ -71,7 +71,7 @@ def look(node: Node) -> LooksAt:
 
 
 def parts(node: Node) -> Iterator[MadeOf]:
-    """Yield what a node is made of, from left to right, each in its role."""
+    """Yield the parts of a node, from left to right, each in its role."""
     if isinstance(node, logic.OneOf) and isinstance(node.of, logic.Input):
         return
     if isinstance(node, logic.Sum):
@@ -235,7 +235,7 @@ def _attending(node: Retrieve) -> str:
 
 
 def _legend(program: LogicProgram) -> str:
-    """Return what the colours mean that occur, as a label of Graphviz, which has the form of HTML; empty if none does."""
+    """Return the legend of the colours that occur, as an HTML label of Graphviz; empty if none does."""
     roles = {role for _, _, role, _ in _arrows(program)}
     looks = {look(node) for node in shown_nodes(program)}
     arrows = [f'<td><font color="{_COLOURS[role]}">→ {role}</font></td>' for role in _COLOURS if role and role in roles]

@@ -47,7 +47,7 @@ class ManyWords:
     """Evaluates some nodes, with all that they are made of, on one batch of words after the other.
 
     Args:
-        nodes: what is evaluated.
+        nodes: the nodes to evaluate.
         alphabet: the tokens of the words.
 
     Attributes:
@@ -96,7 +96,7 @@ class ManyWords:
 
 
 class _Batch:
-    """Words of one length, and what nodes are on them as far as that is known."""
+    """Words of one length, and the known values of nodes on them."""
 
     def __init__(self, given: NDArray[np.int64], labels: Mapping[Node, tuple[str, ...]]) -> None:
         self.given, self.labels = given, labels

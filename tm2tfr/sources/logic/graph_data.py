@@ -70,7 +70,7 @@ def evaluated_data(
     """Return the nodes of a program; without `where`, of no weights.
 
     Args:
-        outputs: nodes, what they are called, and whether weights answer them as numbers.
+        outputs: nodes, their names, and whether weights answer them as numbers.
     """
     nodes, names, shown = program.nodes, output_names(program), answered_names(program)
     places = {node: place for place, node in enumerate(nodes)}

@@ -42,7 +42,7 @@ def load(where: str | Path, *, language: Language | None = None) -> LoadedLogic:
 
     Args:
         where: the path or the name.
-        language: that of the text; None: by its ending.
+        language: the language of the text; None: by its extension.
 
     Raises:
         NotFoundError: if there is no such file and no such shipped one.

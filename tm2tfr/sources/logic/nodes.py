@@ -288,12 +288,12 @@ class Retrieve(Node):
 
     @property
     def kind(self) -> NodeKind:  # type: ignore[override]
-        """That of its values."""
+        """The kind of its values."""
         return self.values.kind
 
 
 def leaves(score: Score) -> Iterator[AtKey | AtQuery | Equal]:
-    """Yield what a score is made of, from left to right."""
+    """Yield the parts of a score, from left to right."""
     if isinstance(score, AllOf | AnyOf):
         for part in score.parts:
             yield from leaves(part)
@@ -321,7 +321,7 @@ def _compared(score: Score) -> Iterator[Node]:
 
 
 def needed(roots: Sequence[Node]) -> tuple[Node, ...]:
-    """Return `roots` and all that they are made of, each after what it is made of."""
+    """Return `roots` and all nodes that they depend on, each after its parts."""
     found: dict[Node, None] = {}
     waiting = list(roots)
     while waiting:

@@ -43,6 +43,6 @@ class ExportedFormula(ExportReference):
 
     @property
     def about(self) -> str:
-        """What it is about, if its author says so, and its text."""
+        """Its title, if it has one, and its text."""
         title = f"{escaped(self.program.title)}:\n\n" if self.program.title else ""
         return f"\n{title}{block(self.program.text)}"

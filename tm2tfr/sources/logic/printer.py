@@ -28,8 +28,8 @@ class Style:
 
     Args:
         name: see `StyleName`.
-        signs: operators of ASCII -> what is written instead.
-        usual: whether ``once``, ``historically``, ``S``, … are written where a node is what they stand for.
+        signs: operators in ASCII -> their signs.
+        usual: whether to write ``once``, ``historically``, ``S``, … for nodes that equal them.
     """
 
     name: StyleName
@@ -37,7 +37,7 @@ class Style:
     usual: bool = True
 
     def sign(self, operator: str) -> str:
-        """Return what is written for an operator of ASCII."""
+        """Return the sign for an operator in ASCII."""
         return self.signs.get(operator, operator)
 
     def word(self, name: str) -> str:
@@ -153,7 +153,7 @@ class Printer:
             self._known.pop((node, at), None)
 
     def _prepare(self, nodes: Iterable[tl.Node]) -> None:
-        """Write what is part of another, the smallest first, and nothing twice."""
+        """Write the parts of other nodes, the smallest first, each once."""
         waiting, found = [*nodes], set[tl.Node]()
         while waiting:
             node = waiting.pop()

@@ -36,7 +36,7 @@ class LoadedLogic:
 
     Args:
         program: it.
-        warnings: what is legal but probably not meant.
+        warnings: warnings about likely mistakes.
     """
 
     program: LogicProgram
@@ -179,7 +179,7 @@ def _line(log: Log, said: LogicHeaders, which: str) -> Span:
     return log.source.span(Mark(number, 0), Mark(number, len(log.source.lines[number])))
 
 
-# ── what is legal but probably not meant, given the options: a definition and an alphabet that are asked for
+# ── warnings about likely mistakes, given the options: a definition and an alphabet
 def cautions(program: LogicProgram, options: Mapping[str, Any], warnings: Sequence[str]) -> tuple[str, ...]:
     """Return the warnings about a formula or program.
 

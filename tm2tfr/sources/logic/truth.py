@@ -35,7 +35,7 @@ class LogicResult:
 
     Args:
         node: the name of what was compiled.
-        values: what it is at each position of the word, as text.
+        values: its values at each position of the word, as text.
         verdict: of a bit, ``accept`` if it is true at the last position, otherwise ``reject``; None of anything else.
         numbers: whether the values are numbers.
     """
@@ -65,7 +65,7 @@ class LogicResult:
 
     @property
     def own(self) -> dict[str, str | list[str]]:
-        """What there is to say of it beside the outcome, as plain data."""
+        """The fields beside the outcome, as plain data."""
         return {"node": self.node, "values": list(self.values)}
 
 

@@ -96,7 +96,7 @@ def _of_programs(node: Node) -> bool:
 
 
 def _name_parts(program: LogicProgram, names: dict[Node, str]) -> None:
-    """Name what is written more than once, and every attention, since it cannot stand at j."""
+    """Name every node that is written more than once, and every attention, since it cannot be at j."""
     nodes = needed([*program.definitions.values()])
     uses = Counter(part for node in nodes for part in dict.fromkeys(parents(node)))
     taken = {*names.values(), *program.definitions}
@@ -137,7 +137,7 @@ def _word(tokens: tuple[str, ...]) -> str:
     return json.dumps(list(tokens), ensure_ascii=False) if any(map(str.isspace, tokens)) else written(tokens)
 
 
-# ── what the weights of a formula or program answer: every node, by name. Compiler and truth have this in common
+# ── the outputs of the weights of a formula or program: every node, by name. Compiler and truth share this
 def output_names(program: LogicProgram) -> dict[Node, str]:
     """Return the name of each node: of the one that is compiled first, then of the others by their numbers.
 

@@ -20,7 +20,7 @@ from tm2tfr.sources.rasp.program import Program
 SamePlace = rasp.Elementwise | rasp.State | rasp.Looped
 """An s-op that is made of others at the same position."""
 Shape = tuple[object, ...]
-"""What a node says, apart from the names and numbers of nodes."""
+"""The content of a node, apart from the names and numbers of nodes."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RaspLayer:
     Args:
         heads: as the authors' interpreter counts them, in the order in which their first aggregates were made.
         merged: the same, with one head for all selectors that say the same.
-        elementwise: what is computed behind its attention, at the same depth.
+        elementwise: the values computed after its attention, at the same depth.
     """
 
     heads: tuple[RaspHead, ...]

@@ -25,7 +25,7 @@ def _compile(program: Program, options: Mapping[str, Any]) -> Decoder:
 
 
 def _prepare(program: Program, options: Mapping[str, Any]) -> Program:
-    """Return the program with the s-op and the requested alphabet."""
+    """Return the program with the requested s-op and alphabet."""
     from tm2tfr.sources.rasp.compiler import prepared
 
     return prepared(program, read_options(RaspOptions, options))

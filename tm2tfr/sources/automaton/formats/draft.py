@@ -26,7 +26,7 @@ MOST_LETTERS = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedAutomaton:
-    """An automaton, and remarks on how it was read."""
+    """An automaton, and remarks about reading it."""
 
     program: Automaton
     warnings: tuple[Diagnostic, ...] = ()
@@ -66,7 +66,7 @@ class AutomatonDraft(Reading):
     examples: list[WordVerdict] = field(default_factory=list)
     pattern: str = ""
     where: Node | None = None
-    """What is pointed at if there is no better place."""
+    """The place of a message if there is no better one."""
 
     def loaded(self) -> LoadedAutomaton:
         """Return the automaton.

@@ -131,7 +131,7 @@ def _transition(draft: AutomatonDraft, element: xml.Element, names: dict[str, st
 
 
 def _token(text: str) -> str:
-    """Return what is read, without the blanks around it; blanks alone on one line are what is read."""
+    """Return the token that is read, without surrounding blanks, unless it is only blanks on one line."""
     return text if not text.strip() and not set(text) & set("\r\n") else text.strip()
 
 

@@ -42,7 +42,7 @@ _SIGNS = "()[]{}|*+?.\\^"
 
 
 class _Wrong(Exception):  # noqa: N818  (it is caught where it is raised)
-    """Something is wrong with an expression: the offset, what, and what to do."""
+    """An error in an expression: the offset, what is wrong, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class RegexPart:
 
     Args:
         kind: ``token`` (any of `tokens`), ``others`` (any but those), ``chain``, ``either``, ``times``.
-        parts: what it is made of.
+        parts: its parts.
         least, most: of ``times``; None: any number.
     """
 
@@ -238,7 +238,7 @@ def read(source: SourceText, *, name: str = "", alphabet: Sequence[str] | None =
     """Read a regular expression with headers: ``# title:``, ``# alphabet:``, ``# accepts:`` and ``# rejects:`` with words.
 
     Args:
-        name: that of the automaton; empty: that of the file.
+        name: the name of the automaton; empty: that of the file.
         alphabet: its tokens; None: those of the header, otherwise those that the expression names.
 
     Raises:

@@ -260,7 +260,7 @@ def read(source: SourceText, *, cut: bool = False) -> LoadedCircuit:
 
 
 def conclude(graph: AigerFile) -> None:
-    """Report what is used and never defined.
+    """Report literals that are used and never defined.
 
     Raises:
         SpecError: with all complaints so far, if there are any: symbols and cycles can wait.

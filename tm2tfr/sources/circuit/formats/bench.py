@@ -117,7 +117,7 @@ def _unknown(draft: NetDraft, line: int, net: str, function: str) -> None:
 
 
 def _read_rare(draft: NetDraft, line: int, text: str) -> None:
-    """Read a constant or a table, or report what is wrong with a line."""
+    """Read a constant or a table, or report the error in a line."""
     if (constant := _CONSTANT.fullmatch(text)) is not None:
         draft.add_gate(constant[1], "1" if constant[2].lower() == "vdd" else "0", (), line)
     elif (lut := _LUT.fullmatch(text)) is not None:
@@ -131,7 +131,7 @@ def _read_rare(draft: NetDraft, line: int, text: str) -> None:
 
 
 def _unreadable(text: str, net: str | None) -> tuple[str, str]:
-    """Return what is wrong with a line, and what to do."""
+    """Return the error in a line, and the remedy."""
     spread = "write each statement on one line"
     excess = text.count("(") - text.count(")")
     if excess:

@@ -150,7 +150,7 @@ class _Reader:
             self.draft.name = rest[0]
 
     def other(self, number: int, word: str, rest: list[str]) -> None:
-        """Report what is not read, or ignore it."""
+        """Report an unsupported command, or ignore it."""
         draft = self.draft
         if word == ".names":
             draft.error(number, word, "'.names' is followed by no net", "write '.names a b s': the operands, then the net")

@@ -50,10 +50,10 @@ def stem(file: str) -> str:
 _ENOUGH = 5 * MOST_DIAGNOSTICS
 """Reading ends after this many complaints: a large file of another format has one in each line."""
 _INSIDE = (r"[^\s=(),|:;\\&^~{}'\"]", r"\w")
-"""What a name continues with, in most formats, and in those where it may stand in brackets."""
+"""The characters within a name, in most formats, and in those where names may be in brackets."""
 
 UNROLL = "only combinational circuits are read: cut it there with --cut-registers, or unroll it in time"
-"""What to do about a latch or a flip-flop."""
+"""The remedy for a latch or a flip-flop."""
 _BIT = re.compile(r"(.+?)((?:\[[0-9]+\])*)")
 
 
@@ -135,7 +135,7 @@ class NetDraft:
         start = text.find(stripped)
         return self.log.source.span(Mark(line, start), Mark(line, start + len(stripped)))
 
-    # ── what the text defines ───────────────────────────────────────────────────────────────────────────
+    # ── definitions ─────────────────────────────────────────────────────────────────────────────────────
     def add_input(self, net: str, line: int | None) -> None:
         """Add an input."""
         if self.driven(net):
@@ -218,7 +218,7 @@ class NetDraft:
         return LoadedCircuit(circuit=circuit, warnings=self.log.conclude(), examples=examples)
 
     def _cut_registers(self) -> None:
-        """Make the outputs of registers inputs, and what they take in outputs; if that is not requested, report them."""
+        """Make the outputs of registers inputs, and their inputs outputs; report the registers if this is not requested."""
         first, *others = self.registers
         if not self.cut:
             are = "is" if len(others) == 1 else "are"
@@ -247,7 +247,7 @@ class NetDraft:
             )
 
     def _undefined(self) -> None:
-        """Report what is missing: inputs, outputs, drivers; each net once, where it is read first."""
+        """Report missing inputs, outputs and drivers; each net once, where it is first read."""
         sound = not self.log.found
         if sound and not self.inputs:
             self.error(None, None, "there is no input", "name at least one net that is given from outside")

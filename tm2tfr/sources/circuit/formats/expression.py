@@ -197,7 +197,7 @@ class Equations:
         return _operator(node) or "", tuple(nets)
 
     def net(self, value: Value, stem: str, line: int | None) -> str:
-        """Return a net with a value: a new one, unless it is that of a net."""
+        """Return a net with a value: a new net, unless a net has it already."""
         if value[0] == "BUF":
             return value[1][0]
         net = self.fresh(stem)

@@ -58,7 +58,7 @@ def read(text: str | bytes, *, file: str, format: str | None = None, cut_registe
     """Read a circuit in any of the formats, determined by `format`, the file's ending, or the text.
 
     Args:
-        cut_registers: cut it at its registers: their outputs become inputs, and what they take in becomes outputs.
+        cut_registers: cut it at its registers: their outputs become inputs of the circuit, and their inputs outputs.
 
     Raises:
         ConversionError: if no such format is read, or none is recognised; for `cut_registers` and a format without any.
@@ -177,7 +177,7 @@ def _contents(name: str) -> bytes:
 
 
 def standard_input() -> bytes:
-    """Return what is on standard input: no more than it takes to see that it is too large.
+    """Return the text on standard input, at most one byte more than the limit.
 
     Raises:
         ReadError: if it cannot be read.

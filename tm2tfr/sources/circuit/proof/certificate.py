@@ -85,7 +85,7 @@ class CircuitCertificate(Certificate):
 
     @property
     def probability(self) -> str:
-        """What the probability of each right token is at least, by softmax of the logits: ``0.731``, ``1 - 10^-404``."""
+        """The lower bound on the probability of each right token, by softmax of the logits: ``0.731``, ``1 - 10^-404``."""
         digits = floor(self.lead / log(10))
         return f"{floor(1000 / (1 + exp(-self.lead))) / 1000:.3f}" if digits < _PLAIN_DIGITS else f"1 - 10^-{digits:,}"
 

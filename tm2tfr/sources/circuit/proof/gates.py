@@ -39,7 +39,7 @@ class Wanted:
 
 
 def expected(circuit: Circuit, found: Sequence[Looks]) -> Wanted:
-    """Return what the gates of `circuit` must answer, given where the heads look.
+    """Return the right answers of the gates of `circuit`, given the attention of the heads.
 
     Raises:
         Refused: if no head looks at an operand, or heads look at more than six.
@@ -105,7 +105,7 @@ class Through:
 
 
 class GateAnswers(NamedTuple):
-    """What is answered at each gate.
+    """The answers at each gate.
 
     Args:
         span: the logit of 1 less that of 0, divided by what a last norm multiplies by: (gates, bit fed, cases).
@@ -165,7 +165,7 @@ class GateProof:
         return GateAnswers(span, float(after.last.scale.lo.min()) * (1 - rounding.gamma(4)))
 
     def _brought(self, cases: NDArray[np.int64] | None) -> Brought:
-        """Return what the heads bring in each of these cases, (cases, slots); None: wherever they look, as one case."""
+        """Return the values that heads fetch in each case: (cases, slots); None: for any attention, in one case."""
         rows, slot = np.unique(np.concatenate([looks.head.output.rows for looks in self.looks])), 0
         added = []
         for looks in self.looks:

@@ -71,7 +71,7 @@ class Embedded:
 
     @cached_property
     def tokens(self) -> Floats:
-        """(width, 2): what each bit adds."""
+        """(width, 2): the embedding of each bit."""
         return self.decoder.token_embedding.dense()
 
     def forms(self, matrix: Matrix, *, sizes: bool = False) -> Floats:
@@ -179,7 +179,7 @@ class Normed:
 
 @dataclass(frozen=True)
 class NormedMatrix:
-    """What a matrix makes of a norm.
+    """The image of a norm under a matrix.
 
     Args:
         matrix: matrix · gain.

@@ -8,12 +8,12 @@ from tm2tfr.sources.logic.language.names import Affine, Amount, Context, Macro, 
 from tm2tfr.sources.logic.language.numbers import COUNTS, Numbers
 
 _ELSEWHERE = {*COUNTS, "prev", "next", "once", "historically", "eventually", "always", "since", "until", "S", "U"}
-"""What a position has from others."""
+"""Values that a position fetches from others."""
 _QUERY, _KEY = frozenset("i"), frozenset("j")
 
 
 class Attentions(Numbers):
-    """What an elaborator does with attention."""
+    """The methods of an elaborator for attention."""
 
     def about(self, phrase: Phrase, context: Context) -> frozenset[str]:
         """Return the positions that an expression is about."""
@@ -172,7 +172,7 @@ class Attentions(Numbers):
         return about or _QUERY, self.value(phrase, Context("j" if about == _KEY else "i", context.local))
 
     def _numbers_equal(self, phrase: Phrase, context: Context) -> tl.Score:
-        """``d(j) + a(i) = b(i) + 1``: what is about j on one side, what is about i on the other."""
+        """``d(j) + a(i) = b(i) + 1``: terms in j on one side, terms in i on the other."""
         key, query = Affine(), Affine()
         for sign, side in zip((1, -1), phrase.parts, strict=True):
             for factor, part in self._summands(side, context, sign):
@@ -186,7 +186,7 @@ class Attentions(Numbers):
         return tl.Equal(self.number(key, phrase), self.number(query, phrase))
 
     def _summands(self, phrase: Phrase, context: Context, sign: int) -> list[tuple[int, Phrase]]:
-        """Return what is added in a side of an equality, each about one position, with its sign."""
+        """Return the terms of a side of an equality, each about one position, with its sign."""
         if len(self.about(phrase, context)) < 2:
             return [(sign, phrase)]
         if phrase.operator == "neg":

@@ -17,7 +17,7 @@ from tm2tfr.sources.logic.language.parse import Stated
 from tm2tfr.sources.logic.program import resembling
 
 NOTHING = "⊥"
-"""What a label is at a position without one."""
+"""The value of a label at a position without one."""
 _UNNAMED = (tl.Always, tl.Input, tl.Text, tl.Place)
 
 

@@ -45,7 +45,7 @@ class Phrase(TextPart):
             text, ``brackets``; a prefix (``!``, ``prev``, …, ``neg``) or infix operator as the tree has it (see `MEANT`);
             ``one of`` labels; ``?`` with the condition first; ``latest`` and ``earliest``: sight, score (or a ``true``),
             value, maybe default; ``psum`` and ``#``: sight, what is summed.
-        parts: what it is made of.
+        parts: its parts.
         text: the name, the number, the label or the letter itself.
         depth: the number of levels in it.
     """
@@ -176,7 +176,7 @@ ELSEWHERE = {
 }  # fmt: skip
 """The names of an operator in other languages -> its name here."""
 FUNCTIONS = ("count", "count_right", "odd", "even", "prime", "square", "power_of_2", "mod", "min", "max", "abs")
-"""What is written with brackets."""
+"""Forms that are written with brackets."""
 OPERAND_ENDS = frozenset({
     "NAME", "LETTER", "STRING", "INT", "TRUE", "FALSE", "CLOSE", "CLOSE_SQUARE", "CLOSE_BRACE",
 })  # fmt: skip

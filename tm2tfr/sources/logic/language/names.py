@@ -1,4 +1,4 @@
-"""Names and positions in expressions: what they stand for, and what is wrong with them."""
+"""Names and positions in expressions: their meaning, and errors."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Worker(ABC):
         return self.build(Always, value=value)
 
     def refuse(self, phrase: Phrase, what: str, remedy: str) -> Meaningless:
-        """Record a complaint, and return what to raise."""
+        """Record a complaint, and return the exception to raise."""
         self.log.add(phrase.span, what, remedy)
         return Meaningless()
 
@@ -200,7 +200,7 @@ ENDS: dict[str, type[Previous] | type[Next]] = {"first": Previous, "last": Next}
 
 
 class Names(Worker):
-    """What an elaborator does with names."""
+    """The methods of an elaborator for names."""
 
     def check_names(self, phrase: Phrase, parameters: set[str]) -> None:
         """Complain of the unknown names in a macro, also if nobody calls it."""

@@ -38,7 +38,7 @@ MOST_MODULUS = 16
 
 
 class Numbers(Names):
-    """What an elaborator does with numbers."""
+    """The methods of an elaborator for numbers."""
 
     def cases(self, phrase: Phrase, context: Context) -> Amount:
         """Return an expression as a number; a bit counts as 1 or 0."""
@@ -147,7 +147,7 @@ class Numbers(Names):
         )
 
     def predicated(self, phrase: Phrase, context: Context, theta: Theta | None = None) -> Node:
-        """``odd(t)``, …, ``mod(t, m, r)``, and predicates of one's own."""
+        """``odd(t)``, …, ``mod(t, m, r)``, and user-defined predicates."""
         wanted = 3 if phrase.text == "mod" else 1
         fields = dict(PREDICATES[phrase.text]) if theta is None else self.ruled(theta)
         if len(phrase.parts) != wanted:
@@ -176,7 +176,7 @@ class Numbers(Names):
         return self._guarded(cases, made, phrase)
 
     def ruled(self, theta: Theta) -> dict[str, str | int]:
-        """Return the fields of the node of a predicate of one's own, beside what it is of."""
+        """Return the fields of the node of a user-defined predicate, without its argument."""
         return {"predicate": "rule", "rule": theta.rule, "theta": theta.name}
 
     def _remainder(self, linear: Affine, modulus: int, remainder: int, phrase: Phrase) -> Node:
@@ -287,7 +287,7 @@ def _is_sum(linear: Affine) -> bool:
 
 
 def _kind(number: Node) -> str:
-    """Return what a number is that is neither a count nor the position."""
+    """Return the value of a number that is neither a count nor the position."""
     terms = number.terms if isinstance(number, Sum) else ()
     if not terms:
         return "a whole number"

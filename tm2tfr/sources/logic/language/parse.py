@@ -35,7 +35,7 @@ from tm2tfr.sources.logic.language.lexemes import (
 )
 from tm2tfr.sources.logic.theta import RuleError, stated
 
-# ── What is wrong with an expression that cannot be read, and what to do.
+# ── Errors in expressions that cannot be read, with remedies.
 _CHARACTERS = {
     "'": ("this text is not closed on its line", "add a closing '"),
     '"': ("this text is not closed on its line", 'add a closing "'),
@@ -262,7 +262,7 @@ class Stated:
 
 
 def parse(log: Log) -> tuple[Stated, ...]:
-    """Return the definitions of the log's source; what is wrong with the text goes to the log."""
+    """Return the definitions of the log's source; errors go to the log."""
     found = []
     for tokens in statements(lexemes(log.source)):
         if len(log.found) >= MOST_DIAGNOSTICS:

@@ -165,7 +165,7 @@ class HeadClaim:
             ``sign``.
         mask: which positions are in sight.
         node: of the last five, the number of their node.
-        number: of a lookup, what is looked up.
+        number: for a lookup, the number that is looked up.
         least: of a sign, from which difference on it is true; of a parity, the remainder.
         clusters: of ``latest`` and ``earliest``.
         shift: by how much the position that a key stands for comes after it: -1, 0 or 1.

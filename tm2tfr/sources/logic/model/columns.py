@@ -58,7 +58,7 @@ _fractions = np.frompyfunc(Fraction, 2, 1)
 
 
 class FramedColumns:
-    """Words of one length, and what claims about them say.
+    """Words of one length, and the values of claims about them.
 
     Args:
         nodes: the nodes of the program by their numbers.
@@ -201,7 +201,7 @@ class FramedColumns:
         return ((key[:, None, :] == query[:, :, None]) | hidden).all(axis=-1)
 
     def _fetched(self, head: HeadClaim, values: FramedColumn) -> FramedColumn:
-        """Return what a head with one position to attend to carries: the value that is there."""
+        """Return the value that a head with one position carries: the value there."""
         at = np.clip(self.looked(head) + head.shift, 0, self.positions - 1)
         return np.take_along_axis(values, at, axis=1)
 
@@ -275,7 +275,7 @@ class FramedColumns:
         return self.positions - 1 - best[:, :, ::-1].argmax(axis=-1)
 
     def _counts(self, group: tuple[logic.Score, ...], rule: tuple[int, bool] | None) -> FramedPairs:
-        """Return what a cluster adds to the score of each key for each query."""
+        """Return the contribution of a cluster to the score of each key for each query."""
         first = group[0] if group else None
         if len(group) == 1 and isinstance(first, logic.Equal) and first.key.kind == "number":
             return _closeness(rule, self.numbers(first.key)[:, None, :], self._asked(first.query, self.numbers)[:, :, None])
@@ -311,7 +311,7 @@ class FramedColumns:
 
 
 class ReferenceColumns(FramedColumns):
-    """The columns of words without settings: nodes are what the definitions say.
+    """The columns of words without settings: nodes have the values of their definitions.
 
     Args:
         rows: what nodes are on them, position by position of the words.

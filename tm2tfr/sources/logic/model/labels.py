@@ -77,7 +77,7 @@ class LogicVariables:
         self._many = ManyWords(program.nodes, program.alphabet)
         self._by_number = {node.number: node for node in self._many.nodes}
 
-    # ── what there is ───────────────────────────────────────────────────────────────────────────────────────
+    # ── the columns ─────────────────────────────────────────────────────────────────────────────────────────
     @cached_property
     def scheme(self) -> Scheme:
         """The scheme of the labels."""
@@ -160,7 +160,7 @@ class LogicVariables:
         return not (vector and any(map(_is_a_share, nested(claim)))) and means(claim, self._by_number)
 
     def _plain(self, subspace: Subspace) -> HeldVariable | None:
-        """Return what a subspace holds that needs no column of its own."""
+        """Return the content of a subspace that needs no column of its own."""
         if subspace.holds in _GIVEN:
             return _GIVEN[subspace.holds]
         claim = subspace_claim(subspace.holds)

@@ -42,7 +42,7 @@ class SeenNodes:
         tokens: those fed, with BOS and EOS.
         nodes: the nodes of the program by their numbers.
         reads: variable -> its claim; one that is computed here is not among them.
-        held: what they hold.
+        held: their contents.
         labels: the number of a node that is a label -> those that it has in runs; a subspace may have all but one.
         spaces: the subspace of each variable.
         names: what nodes are called, by their numbers.
@@ -186,7 +186,7 @@ class SeenNodes:
 
     # ── retrieval ───────────────────────────────────────────────────────────────────────────────────────────
     def _retrieved(self, node: tl.Retrieve, p: int) -> CausalValue:
-        """Return what a retrieval comes to: a value at the key, or the default; None if what is read does not say that."""
+        """Return the result of a retrieval: a value at the key, or the default; None if the values read leave it open."""
         selected = self.found(node, p)
         if selected is None:
             return None
@@ -195,7 +195,7 @@ class SeenNodes:
         return self._at_key(node.values, p)
 
     def found(self, node: tl.Retrieve, p: int) -> bool | None:
-        """Return whether a retrieval selects anything; None if what is read does not say that."""
+        """Return whether a retrieval selects anything; None if the values read do not determine it."""
         if (what := self._holders.get(claims.NodeClaim("found", node.number))) is not None:
             return bool(self.take(what, p))
         there = [bare(claim) for _, claim in self.claims]
@@ -328,7 +328,7 @@ class SeenNodes:
 
 # ── what claims and connectives say, as literals: a node, and whether it has to be true ───────────────
 RETRIEVING = ("latest", "earliest", "back", "ahead")
-"""The kinds of heads that bring what a retrieval finds."""
+"""The kinds of heads that fetch the result of a retrieval."""
 
 
 def truth_of(node: tl.Node, true: bool) -> claims.BitClaim:

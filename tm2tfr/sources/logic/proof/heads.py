@@ -49,8 +49,8 @@ class HeadScores:
     """The scores of a head.
 
     Args:
-        components: the row of the query and that of the key, of each component.
-        known: what each direction is.
+        components: for each component the row of the query and that of the key.
+        known: the kind of each direction.
     """
 
     head: Head

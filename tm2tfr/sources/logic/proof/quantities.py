@@ -43,9 +43,9 @@ class Quantity:
     """A direction.
 
     Args:
-        name: what it is claimed to hold, with its label; no two directions of a stream have the same.
+        name: its claimed content, with its symbol; unique within a stream.
         kind: whole, or divided: a share, a rest, 1/N; see the module's docstring.
-        factor, power: it is at most ``factor · N^power``; 1 of what is divided.
+        factor, power: it is at most ``factor · N^power``; 1 for a share.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Quantity:
 
 
 Directed = list[Quantity | None]
-"""What each direction is, by number; None: the proof does not know it, or it is not written yet."""
+"""The kind of each direction, by number; None: unknown to the proof, or not written yet."""
 
 
 def kind_of(known: Directed, at: int) -> str:
@@ -70,13 +70,13 @@ def kind_of(known: Directed, at: int) -> str:
 
 @dataclass(frozen=True)
 class Directions:
-    """The directions of a decoder, by number: what each is, and since when; None: the proof does not know it."""
+    """The directions of a decoder, by number: the kind of each, and the stage that writes it; None: unknown."""
 
     decoder: Decoder
     nodes: Mapping[int, Node]
 
     def at(self, layer: int, part: str) -> Directed:
-        """Return what the directions are after `part` of `layer`; None as well before they are written."""
+        """Return the kinds of the directions after `part` of `layer`; None before they are written, too."""
         found: Directed = []
         for subspace, known in self._known:
             found += known if written(subspace, layer, part) else [None] * subspace.width
@@ -84,7 +84,7 @@ class Directions:
 
     @cached_property
     def _known(self) -> list[tuple[Subspace, Directed]]:
-        """Each subspace with what its directions are.
+        """Each subspace with the kinds of its directions.
 
         Where two subspaces have the same claim, which is equal in exact arithmetic, but need not be rounded alike, the
         second one has a name of its own: the products of a score that are added up by names are those of one direction.
@@ -299,7 +299,7 @@ def answers(decoder: Decoder, known: Directed) -> Iterator[Fits]:
 
 
 def _target(target: Quantity | None, part: str, writer: str, layer: int = 0) -> Quantity:
-    """Return what a written direction is claimed to hold; `target`: None if that is nothing, or it was written before.
+    """Return the claimed content of a written direction; `target`: None without a claim, or if it was written before.
 
     Raises:
         Refused: if it is None.

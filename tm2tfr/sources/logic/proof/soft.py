@@ -42,7 +42,7 @@ from tm2tfr.transformer.tempered import INVERSE, factor_of
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 FINER = 80
-"""By how many times the rounding of scores has to be finer than for average-hard attention."""
+"""The factor by which the rounding of scores must be finer than for average-hard attention."""
 _BIT, _NUMBER = Fraction(4, 1000), Fraction(8, 100)
 
 
@@ -106,7 +106,7 @@ def agree(decoder: Decoder, program: LogicProgram, longest: int) -> None:
 
 
 def rounded(head: Head, layer: int) -> Fits:
-    """Return whether what a soft head carries is within what is rounded right."""
+    """Return whether the values that a soft head carries are close enough to be rounded correctly."""
     if head.uniform:
         return lambda positions, u: True
     larger = Fraction(_margined(head, layer).margin or 1) / 6

@@ -1,4 +1,4 @@
-"""RASP programs to weights: which s-ops are answered, what the heads may see, and what the weights say of themselves."""
+"""RASP programs to weights: their outputs, the masks of heads, and the statements of the weights."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def looks_ahead(sops: Iterable[SOp], alphabet: Sequence[Atom], longest: int) -> 
 NamedSOp = tuple[str, SOp]
 """An output: its name, and the s-op."""
 TRIED, TRIED_LENGTH = 200, 3
-"""How many inputs, and of up to which length, are tried to find an s-op that is undefined where the chosen one is not."""
+"""The number of inputs, and their greatest length, to try for an s-op that is undefined where the chosen one is not."""
 SHORT = 3
 """Up to which length the values of nodes are known soon: a selection that looks ahead does so on these inputs as a rule."""
 FEW_LENGTH = 16
@@ -129,7 +129,7 @@ def limits_of(options: RaspOptions) -> Limits:
 
 
 def prepared(program: Program, options: RaspOptions) -> Program:
-    """Return the program with the s-op and the requested alphabet.
+    """Return the program with the requested s-op and alphabet.
 
     Raises:
         CompileError: if it has no such s-op.
@@ -163,7 +163,7 @@ def compile_program(program: Program, options: RaspOptions) -> Decoder:
         if not others:
             raise
     kept = [first]
-    decoder = attempt(kept, notes)  # says what is wrong with it, if anything is
+    decoder = attempt(kept, notes)  # raises if it cannot be compiled
     for each in others:
         try:
             decoder = attempt([*kept, each], notes)
@@ -217,7 +217,7 @@ class _Attempt:
         return compile_graph(graph, length=self._length, mask=mask, limits=limits, provenance=said, domains=domains)
 
     def _mask(self, graph: SequenceGraph, outputs: Sequence[NamedSOp]) -> tuple[RaspMask, list[str], Domains | None]:
-        """Return the mask of every head, with what is not proved about it, and the values of nodes if they are known."""
+        """Return the mask of every head, with notes on what is not proved, and the values of nodes if known."""
         if self._asked == "none":
             return "none", [], None
         may, domains = self._may_look_ahead(graph)
@@ -286,7 +286,7 @@ def _reads_back(program: Program) -> bool:
 
 
 _ABOUT = ("span", "name", "statement", "made_in", "called")
-"""What does not say what a node computes."""
+"""The fields of a node that do not determine what it computes."""
 
 
 def _numbered(sops: Sequence[SOp]) -> list[tuple[str, dict[str, object]]]:

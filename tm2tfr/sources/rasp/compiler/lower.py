@@ -14,7 +14,7 @@ from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.sequence import graph as seq
 
 Structure = tuple[object, ...]
-"""What a node is made of, apart from its key, name and text."""
+"""The parts of a node, apart from its key, name and text."""
 
 
 def lowered(

@@ -1,4 +1,4 @@
-"""The flow of a computation: what a drawing of a program shows, layer by layer, and how each thing in it is called.
+"""The flow of a computation: the contents of a program's drawing, layer by layer, and their names.
 
 Layers and heads are those of the analysis. As in the drawings of the authors' interpreter, constants have no box of their
 own, nor has an s-op without a name that is used once: it is written out where it is used. Names are those of
@@ -21,7 +21,7 @@ from tm2tfr.sources.rasp.values import shown
 
 @dataclass(frozen=True)
 class Averaged:
-    """What a head averages: the name of its result, its values as text, and the default as text."""
+    """The aggregate of a head: the name of its result, its values as text, and the default as text."""
 
     result: rasp.Aggregate
     name: str
