@@ -295,7 +295,8 @@ def plot(
     of_head = {"--head": "head" in asked.typed, "--position": position is not None, "--all": everything}
     if sampling is not None and any(of_head.values()):
         option = next(name for name, given in of_head.items() if given)
-        raise UsageError(f"tm2tfr plot: {option} is about a head, and probabilities are of tokens: omit one of them")
+        tokens = "--sample" if read.sample else "--probabilities"
+        raise UsageError(f"tm2tfr plot: {option} is about a head, and {tokens} about tokens: omit one of them")
     subjected, soft = subject(asked, seeded=read.sample), softness.soft
     found: AttentionMap | ScoresAt | NextTokens
     if sampling is not None:

@@ -210,7 +210,7 @@ def convert(
     if word is not None or verdict is not None:
         if construction.adapted is None:
             asked_for = "--verdict" if word is None else "--input"
-            what = f"{asked_for} is of a machine, and {found.name} is {a_or_an(construction.noun)}"
+            what = f"{asked_for} is for machines, and {found.name} is {a_or_an(construction.noun)}"
             raise UsageError(f"tm2tfr convert: {what}: omit it")
         found, assumed = construction.adapted(found, word, verdict)
     written = construction.convert(found, target)

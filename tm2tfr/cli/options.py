@@ -361,7 +361,7 @@ class OutputGroup:
         """
         if not self.sample and not self.probabilities:
             if self.output_temperature is not None:
-                what = f"{command}: --output-temperature is that of probabilities"
+                what = f"{command}: --output-temperature is for --probabilities and --sample"
                 raise UsageError(f"{what}: add --probabilities or --sample, or omit it; attention has --temperature")
             return None
         seed = seed_number(parameters.get("seed", 0), command) if self.sample else None

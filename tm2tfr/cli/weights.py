@@ -193,14 +193,14 @@ def write_softened(
     """Write weights with softmax, and print what they are right for.
 
     Args:
-        given: the options that are of measurements alone, and whether they are given.
+        given: the options for measurements only, and whether they are given.
     """
     from tm2tfr.api.softness import softened
     from tm2tfr.transformer.storage import save
 
     for name, there in given.items():
         if there:
-            raise UsageError(f"tm2tfr soften: {output} is a weight file, and {name} is of a measurement: omit {name}")
+            raise UsageError(f"tm2tfr soften: {output} is a weight file, and {name} is for measurements: omit {name}")
     found = softened(subject(asked), temperature=AUTO if temperature is None else temperature, length=length, gap=gap)
     typer.echo(str(found))
     save(found.decoder, output)
@@ -343,7 +343,7 @@ def soften(
     if length is not None or format not in SOFT_REPORTS:
         what = "--length" if length is not None else f"--format {format}"
         written = " or -o FILE.safetensors" if length is not None else ""
-        raise UsageError(f"tm2tfr soften: {what} is of --figure 1{written}: omit it, or add --figure 1")
+        raise UsageError(f"tm2tfr soften: {what} is for --figure 1{written}: omit it, or add --figure 1")
     from tm2tfr.api.softness import measured
     from tm2tfr.lab.softness.report import report
     from tm2tfr.lab.softness.run import SoftRun

@@ -53,7 +53,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         EngineError: for an unknown engine or dtype, or one that cannot run this.
     """
     if options.saved and not is_turing(decoder.layout):
-        what = "a checkpoint is written of runs with the table of a Turing machine, whose columns these weights do not have"
+        what = "checkpoints are for runs of Turing machines, whose columns the table of these weights does not have"
         raise EngineError(f"{what}: omit the checkpoint")
     engine, limit = options.engine, options.max_steps
     if not isinstance(engine, str) or engine != AUTO:

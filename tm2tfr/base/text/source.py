@@ -106,7 +106,7 @@ class Log:
     def did_you_mean(self, name: str, known: Iterable[str]) -> str:
         """Return `` (did you mean 'x'?)`` for the one of the first 1,000 `known` names that `name` resembles, if any.
 
-            In a text with a mistake in every line, suggestions would take long and help nobody: after `MOST_COMPARED`
+        In a text with a mistake in every line, suggestions would take long and help nobody: after `MOST_COMPARED`
         names, the result is the empty string.
         """
         if sum(self.compared) >= MOST_COMPARED:
