@@ -290,15 +290,21 @@ def steps(default: int = MAX_STEPS) -> Any:
 
 AttentionOption: TypeAlias = Annotated[
     str | None,
-    choice("How scores become attention weights. Default: average-hard.", "--attention", of=ATTENTIONS, panel=CONSTRUCTION),
+    choice(
+        "How scores become attention weights: average-hard (default) or softmax.",
+        "--attention",
+        of=ATTENTIONS,
+        metavar="KIND",
+        panel=CONSTRUCTION,
+    ),
 ]
 TemperatureOption: TypeAlias = Annotated[
     str | None,
     option(
-        "Divide the queries of softmax attention by τ, such as 2^-10, or by a rule. Default: auto, the bound of each head, "
-        "or Theorem 26.",
+        "Divide the queries of softmax attention by τ, such as 2^-10, or by a rule: auto (default; the bound of each head, "
+        "or Theorem 26), local, per-position, none, paper or theorem-26.",
         "--temperature",
-        metavar="auto | local | per-position | none | paper | theorem-26 | τ",
+        metavar="τ",
         panel=CONSTRUCTION,
     ),
 ]
