@@ -102,7 +102,7 @@ def real_number(text: str) -> float:
 
 
 def one_of(words: Sequence[str], commands: Mapping[str, str]) -> Callable[[str], str]:
-    """Return the reader of one of a few words; `commands` has others, and the command that is meant by each."""
+    """Return the reader of one of a few words; `commands`: other words, each with the command that is meant by it."""
 
     def word(text: str) -> str:
         if text in commands:
@@ -116,7 +116,7 @@ def one_of(words: Sequence[str], commands: Mapping[str, str]) -> Callable[[str],
 
 # ── what a shell is offered ─────────────────────────────────────────────────────────────────────────────────
 def among(words: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return what completes one of a few words."""
+    """Return the function that completes one of a few words."""
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in words if word.startswith(incomplete)]
@@ -130,7 +130,7 @@ def machines(incomplete: str) -> list[str]:
 
 
 def listed(incomplete: str) -> list[str]:
-    """Return what ``list`` takes, with this beginning."""
+    """Return the arguments of ``list`` with this beginning."""
     return _or_files(("machines", "circuits", "programs", "formulas", "automata", *_names(incomplete)), incomplete)
 
 

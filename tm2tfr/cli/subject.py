@@ -142,7 +142,7 @@ def _written(asked: Asked, *, seeded: bool) -> LoadedProgram | str:
 
 
 def _check_seed(asked: Asked, text: str | None) -> None:
-    """Raise UsageError for a seed of which nothing is drawn; `text` is that of a circuit or a formula, if one is given."""
+    """Raise UsageError for a seed from which nothing is drawn; `text`: a circuit or a formula given as text, if any."""
     from tm2tfr.sources import names
 
     known = names.parameters_of(asked.argument)

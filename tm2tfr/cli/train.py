@@ -1,4 +1,4 @@
-"""The commands ``train``, a transformer that learns what others are compiled from, and ``compare``."""
+"""The commands ``train`` (a transformer that learns from runs of a source) and ``compare``."""
 
 from __future__ import annotations
 

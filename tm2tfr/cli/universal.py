@@ -1,4 +1,4 @@
-"""The options that put a machine in the prompt of a universal decoder, and what they stand for."""
+"""The options that put a machine in the prompt of a universal decoder, and their values for the library."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def _told(what: str) -> None:
 def write_softened(
     asked: Asked, output: Path, given: Mapping[str, bool], temperature: str | None, length: int | None, gap: float | None
 ) -> None:
-    """Write weights with softmax, and print what they are right for.
+    """Write weights with softmax, and print the inputs for which they are right.
 
     Args:
         given: the options for measurements only, and whether they are given.

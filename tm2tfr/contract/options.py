@@ -325,8 +325,8 @@ class AutomatonOptions:
     by: Annotated[
         AutomatonWay | None,
         OptionHelp(
-            "How an automaton is compiled: star-free (B-RASP, the default if it is star-free), or in RASP up to --max-length: "
-            "scan or steps.",
+            "How an automaton is compiled: star-free (B-RASP, the default if it is star-free), or in RASP up to "
+            "--max-length: scan or steps.",
             "the way is that of a finite automaton",
             AUTOMATA,
             noun="way to compile an automaton",

@@ -1,4 +1,4 @@
-"""What a run needs beside its weights: the engine where ``auto`` is asked for, decided here alone, and its reference.
+"""The engine of a run, chosen here alone where it is ``auto``, and its reference.
 
 Dense takes time that grows with the square of the positions; fast takes some time to begin with (it loads its code, or
 compiles it), and then the same time for every position. Positions are what counts: the prompt's, BOS and one for every
@@ -38,7 +38,7 @@ MANY_STEPS = 100_000
 
 
 def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tuple[Engine, int | None]]:
-    """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
+    """Yield the engines to try, in order, each with the limit on its steps.
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
     `DENSE_POSITIONS`, and fast for others: at once where the position table is longer than that. Where more than
@@ -97,7 +97,7 @@ def for_many_runs(engine: str) -> str:
 
 
 def to_watch(engine: str | Engine, dtype: str | None = None) -> Engine:
-    """Return the engine in which a pass is watched from the inside: dense for ``auto``, otherwise the one asked for.
+    """Return the engine in which a pass is watched from the inside: dense for ``auto``, otherwise the named one.
 
     Positions do not matter here: only the dense and the exact engine can be watched, so fast would have to run as well.
 
@@ -197,7 +197,7 @@ def blocks_of(program: NamedProgram, decoder: Decoder, max_steps: int | None) ->
 
 
 def labels_of(program: object, decoder: Decoder) -> ManyLabels:
-    """Return what the outputs of a labeller have to be on many words.
+    """Return the expected outputs of a labeller on many words.
 
     Raises:
         CompileError: if the program labels no words, or these are not its weights.

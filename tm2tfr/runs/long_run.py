@@ -261,7 +261,7 @@ class LongRun:
         return len(expected.y) if differs[0] < 0 else int(differs[0]), int(reach[0])
 
     def _ahead(self, position: int, block: int) -> ColumnsOfReference | None:
-        """Return what the next block must be, which begins at `position`; None without a reference."""
+        """Return the expected next block, which begins at `position`; None without a reference."""
         return self._next_of_reference(self._most(position, block), again=self._brisk)
 
     def _next_of_reference(self, n: int, *, again: bool) -> ColumnsOfReference | None:
@@ -336,7 +336,7 @@ class LongRun:
         return {"reach": np.array(self._reach, dtype=np.int64), **engine}
 
     def _at_the_end(self) -> Divergence | None:
-        """Return what is wrong with the stop tokens, at the last position."""
+        """Return the error in the stop tokens, at the last position."""
         last = self._position - 1
         if self._truth is None or self._truth.ending(self._decoder) is None:
             return None

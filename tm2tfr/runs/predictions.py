@@ -51,7 +51,7 @@ class Likelihood(NamedTuple):
 
 
 class Predictions:
-    """Collects what is predicted at each position of one run; draws the tokens if that is asked for.
+    """Collects the predictions at each position of one run, and draws the tokens if the run is sampled.
 
     Args:
         first: the position that answers the first generated token.
@@ -96,7 +96,7 @@ class Predictions:
         return self._cells[:rows]
 
     def departs(self, want: AnyRow | None, row: AnyRow | None) -> bool:
-        """Return whether the weights prefer what the reference answers, and another token was drawn: nothing is wrong."""
+        """Return whether the weights prefer the reference's answer, and another token was drawn by chance."""
         if self.draw is None or want is None or row is None or want[:-1] != row[:-1]:
             return False
         return bool(want[-1] == self._best[row[0]] and want[-1] != row[-1])
@@ -124,7 +124,7 @@ class Predictions:
 
 
 def _parts(decoder: Decoder) -> Iterator[tuple[str, Sequence[str], slice]]:
-    """Yield what has a distribution: its name, its tokens or labels, and where its logits are."""
+    """Yield the outputs with a distribution: name, tokens or labels, and the place of the logits."""
     if not decoder.labeller:
         yield "y", decoder.vocabulary, slice(None)
     for output, cut in sections(decoder.outputs):

@@ -135,7 +135,7 @@ def _refuse_collisions(checkpoint: Path | None, resume: Path | None, out: Path |
 
 
 class _Recorder:
-    """The loop, and what is written in between."""
+    """The loop, and the files written in between."""
 
     def __init__(
         self, run: LongRun, decoder: Decoder, about: About | None, writer: RowWriter | None, options: RunOptions
@@ -257,7 +257,7 @@ def save(path: Path, of: About, arrays: Arrays) -> None:
 
 
 def load(path: Path) -> tuple[About, dict[str, NDArray[np.generic]]]:
-    """Return what a checkpoint says about itself, and its arrays.
+    """Return the header of a checkpoint and its arrays.
 
     Raises:
         CheckpointError: if there is no such file, or it is not a checkpoint of this version, or is damaged.
@@ -270,7 +270,7 @@ def load(path: Path) -> tuple[About, dict[str, NDArray[np.generic]]]:
 
 
 def about_run(path: Path) -> About:
-    """Return what a checkpoint says about itself, without reading its arrays. See `load` for errors."""
+    """Return the header of a checkpoint, without reading its arrays. See `load` for errors."""
     with _opened(path) as (said, _, _):
         return said
 

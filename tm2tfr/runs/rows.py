@@ -40,7 +40,7 @@ def columns_of(decoder: Decoder) -> tuple[Column, ...]:
 
 
 def is_turing(layout: Residual) -> bool:
-    """Return whether this stream has what the chapter's table shows, of whatever names."""
+    """Return whether this stream has the columns of the chapter's table, under any names."""
     return _generating(layout) is TURING
 
 
@@ -105,7 +105,7 @@ def _remade(columns: tuple[Column, ...], cells: AnyRow) -> AnyRow:
 
 
 def _fields(names: Sequence[str]) -> list[str]:
-    """Return each name as an identifier; none occurs twice, and what is an identifier already stays as it is."""
+    """Return each name as an identifier; none occurs twice, and identifiers stay as they are."""
     found: list[str] = []
     taken = {name for name in names if _is_field(name)}
     for name in names:

@@ -52,7 +52,7 @@ class HeadGap:
 
     @property
     def holds(self) -> bool:
-        """Whether it is at least what is claimed, up to a few roundings."""
+        """Whether it is at least the claimed gap, up to a few roundings."""
         return self.measured >= self.claimed * (1 - 2.0**-20)
 
     def as_dict(self) -> PlainData:
@@ -140,7 +140,7 @@ def longest_streamed(letters: int, positions: int | None) -> int:
 
 
 class _Written:
-    """Compares streams as arrays, for what agrees; of what differs, `find_cause` says where and why."""
+    """Compares streams as arrays; where they differ, `find_cause` finds the place and the cause."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder

@@ -1,4 +1,4 @@
-"""A generated string step by step, as Figure 8.1a of the chapter has it: what is fed, the probabilities, what comes out."""
+"""A generated string step by step, as in Figure 8.1a of the chapter: the token fed, the probabilities, and the answer."""
 
 from __future__ import annotations
 

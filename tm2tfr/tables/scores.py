@@ -1,4 +1,4 @@
-"""One head's scores at one position of a run: what it thinks of each position that it sees, and what each gets."""
+"""One head's scores at one position of a run: the score and the attention weight of each position that it sees."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def attention_map(
 def weights_of(
     head: Head, scores: ArrayLike, attended: AttendedPlaces, *, position: int, count: int
 ) -> NDArray[np.float64]:
-    """Return what a head gives to each of the `count` positions from one of them: (count,), see `Watch.head`."""
+    """Return a head's weights on the `count` positions from one of them: (count,), see `Watch.head`."""
     found = np.zeros(count)
     if head.weighting == "softmax" and not head.uniform:
         there = in_sight(head.mask, position, count)

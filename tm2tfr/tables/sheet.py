@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Rows left out; `about` says of what they are."""
+    """Rows left out; `about`: the part of the run they belong to."""
 
     rows: int
     about: str = ""
@@ -114,7 +114,7 @@ def lines(trace: Trace, *, window: int, elide: int | None = None, description: b
 
 
 def _gaps(start: int, end: int, lead: int) -> Iterator[Gap]:
-    """Yield what is left out from row `start` to before row `end`: of the machine's description, and of the rest."""
+    """Yield the rows left out from row `start` to before row `end`: of the machine's description, and of the rest."""
     middle = max(start, min(lead, end))
     if start < middle:
         yield Gap(middle - start, "the machine's description")

@@ -133,7 +133,7 @@ class RowWriter:
         raise NotImplementedError
 
     def _finish(self) -> None:
-        """Write what is still to be written."""
+        """Write the remaining rows."""
 
     def _salvage(self) -> bool:
         """Make the `saved` rows readable; return whether they are."""

@@ -21,7 +21,7 @@ _WRONG = {
     "mismatched tag": "this closing tag does not match the opening tag",
     "junk after document element": "there is text after the last closing tag",
 }
-"""What the parser says of the most frequent mistakes -> what it means."""
+"""Messages of the parser about the most frequent mistakes -> in plain words."""
 
 
 @dataclass

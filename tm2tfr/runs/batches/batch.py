@@ -1,4 +1,4 @@
-"""A batch: rows of many runs of one decoder as columns of numbers, how each run ended, and what a comparison found."""
+"""A batch: rows of many runs of one decoder as columns of numbers, their ends, and the result of the comparison."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Batch:
 
 # ── many runs, compared up to the first that differs ──────────────────────────────────────────────────────────
 class SinkRun(NamedTuple):
-    """A run that was compared: its input, what came out of the reference, and whether the decoder agrees."""
+    """A compared run: its input, the reference's result, and whether the decoder agrees."""
 
     input: str
     result: RunResult

@@ -147,7 +147,7 @@ def refuse_first(words: Sequence[str], start: Ints, wrong: NDArray[np.bool_], re
 
 
 def fed_tokens(given: NDArray[np.int32], start: Ints, offsets: Ints, answers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return what is fed at each row, (rows,): the prompts, then the answers.
+    """Return the token that is fed at each row, (rows,): the prompts, then the answers.
 
     Args:
         given, start: the prompts: that of run r is ``given[start[r] : start[r + 1]]``.

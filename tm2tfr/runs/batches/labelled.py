@@ -108,7 +108,7 @@ class LabellerRuns:
         return found
 
     def on(self, groups: Iterable[tuple[Ints, NDArray[np.generic]]]) -> Iterator[OneLength]:
-        """Yield what comes of each group, in order: numbers of words of one length, and their tokens, (words, n)."""
+        """Yield the result of each group, in order: numbers of words of one length, and their tokens, (words, n)."""
         with ExitStack() as stack:
             if self._workers == 1:
                 yield from (self._of(*group) for group in groups)
@@ -165,7 +165,7 @@ class LabellerRuns:
         values: Sequence[NDArray[np.generic]],
         same: NDArray[np.bool_],
     ) -> None:
-        """Fill in what the outputs answer on some words, and whether that is right: answers (words, n) each."""
+        """Fill in the outputs on some words, and whether they are right: answers (words, n) each."""
         for whole, part in zip(values, answers, strict=False):  # there are none where they are not asked for
             whole[words] = part
         if self._checked:

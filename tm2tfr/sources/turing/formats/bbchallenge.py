@@ -133,7 +133,7 @@ def rows_of(number: int, line: str, start: int) -> list[list[tuple[Mark, str]]]:
 
 
 def newer(cell: str) -> str:
-    """Return a cell in today's order: what is written, the move, the state."""
+    """Return a cell in today's order: the symbol written, the move, the state."""
     match = _OLDER.fullmatch(cell)
     return cell if match is None else f"{match[2]}{match[3]}{match[1]}"
 
@@ -145,7 +145,7 @@ def _older(line: str) -> bool:
 
 
 def _symbols(cells: list[str]) -> int:
-    """Return how many symbols a machine has whose rows follow each other: as few as what is written allows."""
+    """Return the number of symbols of a machine whose rows follow each other: as few as its cells allow."""
     written = [int(match[2]) for cell in cells if (match := _OLDER.fullmatch(cell))]
     least = max(2, 1 + max(written))
     return next((k for k in range(least, len(cells) // 2 + 1) if len(cells) % k == 0), least)

@@ -169,6 +169,6 @@ def machine_within(
 
 
 def _meant(element: xml.Element) -> tuple[object, ...]:
-    """Return what is in an element, but for how it is drawn and in what order it is written."""
+    """Return the content of an element, without its drawing and the order of its parts."""
     inside = sorted((_meant(child) for child in element.children if child.tag not in _LOOKS), key=repr)
     return (element.tag, tuple(sorted(element.attributes.items())), element.text.strip(), *inside)

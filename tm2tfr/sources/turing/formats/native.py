@@ -229,7 +229,7 @@ def text_of(machine: Machine) -> str:
 
 
 _AS_READ = "_as_read"
-"""The attribute of a machine that is what its text says: the text need not be read again to know that."""
+"""The attribute of a machine that equals its text, so that the text need not be read again."""
 
 
 @lru_cache(maxsize=64)
