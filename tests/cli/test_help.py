@@ -164,6 +164,12 @@ def test_no_value_is_broken_within_a_word_at_80_columns(name: str, capsys: pytes
     assert [word for word in words if not any(word in line for line in lines)] == []
 
 
+@pytest.mark.parametrize("name", LISTED)
+def test_no_word_of_the_help_is_cut_at_80_columns(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [line.strip("│ ") for line in tm2tfr_here(capsys, name, "--help")[1]]
+    assert [line for line in lines if re.search(r"[^\s{U4N]…$", line) and not line.startswith("Usage: ")] == []
+
+
 def test_the_help_is_there_where_the_width_is_not_known(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -121,7 +121,7 @@ def test_a_sweep_puts_every_machine_into_the_prompt(tmp_path: Path) -> None:
     assert done.stdout.endswith("all agree\n")
     assert "chapter: it has 5 states" in failed(2, tm2tfr(*line, "2,2", cwd=tmp_path))
     said = failed(2, tm2tfr("sweep", "few.yaml", "--tape", "one-way", cwd=tmp_path))
-    assert said == "tm2tfr: --tape is of a universal decoder: omit it, or add --universal\n"
+    assert said == "tm2tfr: --tape is for universal decoders: omit it, or add --universal\n"
 
 
 # ── prompts ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -129,14 +129,14 @@ def score_baseline(
     from tm2tfr.lab.hidden.suite import score_suite
 
     if baseline not in BASELINES:
-        raise DisguiseError(f"there is no base line {baseline!r}: use {', '.join(BASELINES)}")
+        raise DisguiseError(f"there is no baseline {baseline!r}: use {', '.join(BASELINES)}")
     if isinstance(key, str | Path) and Path(key).is_dir():
         if weights is not None:
             raise DisguiseError("a suite has its own weights: omit weights")
         return score_suite(key, baseline, progress)
     opened = _key(key)
     if weights is None:
-        raise DisguiseError("a base line is a claim about hidden weights: name their file, weights=FILE")
+        raise DisguiseError("a baseline is a claim about hidden weights: name their file, weights=FILE")
     decoder = Subject.of(weights).decoder
     if hidden_digest(decoder) != opened.digest:
         raise DisguiseError("these are not the weights of this key: their digests differ: name the file made with it")

@@ -101,7 +101,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "compare": ("train:compare", "Compare learned attention with compiled", "run"),
     },
 }
-"""The panels of the help, and their commands: the function of each, its line there, and an example of what is behind it."""
+"""The panels of the help, and their commands: the function of each, its line there, and the arguments of its example."""
 EARLIER = {
     "verify-export": "tm2tfr export palindromes -o gpt2",
     "score": "tm2tfr disguise half-adder -o x.safetensors --key key.json && tm2tfr score key.json --template > claim.json",

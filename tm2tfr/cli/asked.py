@@ -1,4 +1,4 @@
-"""What a command is about, as it was asked for: a name, a file, or a text given as an option, and the help on it."""
+"""The source of a command (a name, a file, or a text in an option) with the options of its kind, and the help on them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ else:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is to be loaded, and how it is to be compiled.
+    """The source to load, and how to compile it.
 
     Args:
         command: the command that asks; empty: it takes no options of compiling.
@@ -209,7 +209,7 @@ class Asked:
 
 _UNIVERSAL = {each.name for each in fields(UniversalGroup)}
 NOT_COMPILED = But(dict.fromkeys({*COMPILED, *_UNIVERSAL} - {"basis", "define", *PARAMETERS}))
-"""What a command changes that compiles nothing: only what chooses, draws or rewrites a source or a part is asked for."""
+"""The changes for a command that compiles nothing: it takes only the options that choose, draw or rewrite a source."""
 
 
 def check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:
@@ -248,7 +248,7 @@ AnyCommand = TypeVar("AnyCommand", bound="TyperCommand")
 TITLES = {kind: name[0].upper() + name[1:] for name, kind in EVERY.items()}
 """The class of a construction's options -> what its sources are called."""
 OWN = dict(zip(EVERY.values(), (UNIVERSAL, CIRCUITS, PROGRAMS, FORMULAS, AUTOMATA), strict=True))
-"""The class of a construction's options -> the panel of what only its sources have."""
+"""The class of a construction's options -> the panel of the options that only its sources have."""
 WRITTEN = ("-o", "--key", "--seed", "--random")
 """The options of an example that are there for every source."""
 MORE = "Machines, circuits, RASP programs, formulas and automata have further options: name the source before --help, as in"

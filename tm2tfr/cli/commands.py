@@ -36,7 +36,7 @@ OLDER_OPTIONS = {"trace": {"--out": "--output"}, "check": {"--out": "--output"},
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 """The shells that Typer completes words in."""
 COMPLETIONS = {"--show-completion": show_callback, "--install-completion": install_callback}
-"""Typer's options for completion -> what it does for each, for the shell that it finds or for one that is named."""
+"""Typer's options for completion -> its function for each, for the shell that it finds or for a named one."""
 
 
 class OwnParameters:
@@ -150,7 +150,7 @@ class Later(TyperCommand):
 
 
 class Group(OwnParameters, TyperGroup):
-    """The commands, in panels; what cannot be understood raises `UsageError`."""
+    """The commands, in panels; an invalid command line raises `UsageError`."""
 
     def parse_args(self, ctx: LineContext, args: list[str]) -> list[str]:
         """Read the command line up to the command; behind the options for completion a shell may be named.

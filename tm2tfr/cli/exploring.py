@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SlidesGroup:
-    """What of a run is to be drawn as slides: a folder with what for each step, and an animation."""
+    """The slides of a run: a folder with a picture of each step, and an animation."""
 
     frames: Annotated[Path | None, file("Write a slide of each step to this folder.", metavar="DIR", panel=SLIDES)] = None
     frame_format: Annotated[
@@ -68,7 +68,7 @@ class SlidesGroup:
         return self.frames, self.animation
 
     def check(self, asked: Asked, *, compare: str | None, show: bool) -> None:
-        """Refuse what cannot be written, before the work.
+        """Refuse slides that cannot be written, before the work.
 
         Args:
             compare: the left boundary to compare with, or how a formula compares counts.
@@ -201,7 +201,7 @@ def explore(
 
 
 def _check_standalone(asked: Asked, slides: SlidesGroup, dtype: str | None, *, standalone: bool) -> None:
-    """Refuse what a page in which any machine runs cannot be, if that is asked for.
+    """Refuse options that contradict ``--standalone``.
 
     Raises:
         UsageError: without a universal decoder, and for options of a run, or of a prompt.
@@ -303,7 +303,8 @@ def plot(
     of_head = {"--head": "head" in asked.typed, "--position": position is not None, "--all": everything}
     if sampling is not None and any(of_head.values()):
         option = next(name for name, given in of_head.items() if given)
-        raise UsageError(f"tm2tfr plot: {option} is about a head, and probabilities are of tokens: omit one of them")
+        tokens = "--sample" if read.sample else "--probabilities"
+        raise UsageError(f"tm2tfr plot: {option} is about a head, and {tokens} about tokens: omit one of them")
     subjected, soft = subject(asked, seeded=read.sample), softness.soft
     found: AttentionMap | ScoresAt | NextTokens
     if sampling is not None:

@@ -210,7 +210,7 @@ def convert(
     if word is not None or verdict is not None:
         if construction.adapted is None:
             asked_for = "--verdict" if word is None else "--input"
-            what = f"{asked_for} is of a machine, and {found.name} is {a_or_an(construction.noun)}"
+            what = f"{asked_for} is for machines, and {found.name} is {a_or_an(construction.noun)}"
             raise UsageError(f"tm2tfr convert: {what}: omit it")
         found, assumed = construction.adapted(found, word, verdict)
     written = construction.convert(found, target)
@@ -221,14 +221,14 @@ def convert(
 
 
 def _input_notes(machine: Machine, written: Written, *, asked: bool) -> Iterator[str]:
-    """Yield what the input of a machine becomes in another format, if that was asked for or it changes."""
+    """Yield a note on the input of a machine in another format, if the user asked for it or the input changes."""
     if machine.input is not None and (asked or (machine.input and written.symbols)):
         other = "".join(written.symbols.get(a, a) for a in machine.input)
         yield f"the input {machine.input!r} {f'becomes {other!r}' if other != machine.input else 'stays as it is'}"
 
 
 def _program(asked: Asked, cone: str | None) -> tuple[Any, Source[Any]]:
-    """Return the program that is asked for, or a part of it, with its construction.
+    """Return the requested program, or a part of it, with its construction.
 
     Raises:
         CompileError: if no program is stored with weights; for a part of anything but a circuit.

@@ -102,7 +102,7 @@ def real_number(text: str) -> float:
 
 
 def one_of(words: Sequence[str], commands: Mapping[str, str]) -> Callable[[str], str]:
-    """Return the reader of one of a few words; `commands` has others, and the command that is meant by each."""
+    """Return the reader of one of a few words; `commands`: other words, each with the command that is meant by it."""
 
     def word(text: str) -> str:
         if text in commands:
@@ -116,7 +116,7 @@ def one_of(words: Sequence[str], commands: Mapping[str, str]) -> Callable[[str],
 
 # ── what a shell is offered ─────────────────────────────────────────────────────────────────────────────────
 def among(words: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return what completes one of a few words."""
+    """Return the function that completes one of a few words."""
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in words if word.startswith(incomplete)]
@@ -130,7 +130,7 @@ def machines(incomplete: str) -> list[str]:
 
 
 def listed(incomplete: str) -> list[str]:
-    """Return what ``list`` takes, with this beginning."""
+    """Return the arguments of ``list`` with this beginning."""
     return _or_files(("machines", "circuits", "programs", "formulas", "automata", *_names(incomplete)), incomplete)
 
 
@@ -290,15 +290,21 @@ def steps(default: int = MAX_STEPS) -> Any:
 
 AttentionOption: TypeAlias = Annotated[
     str | None,
-    choice("How scores become attention weights. Default: average-hard.", "--attention", of=ATTENTIONS, panel=CONSTRUCTION),
+    choice(
+        "How scores become attention weights: average-hard (default) or softmax.",
+        "--attention",
+        of=ATTENTIONS,
+        metavar="KIND",
+        panel=CONSTRUCTION,
+    ),
 ]
 TemperatureOption: TypeAlias = Annotated[
     str | None,
     option(
-        "Divide the queries of softmax attention by τ, such as 2^-10, or by a rule. Default: auto, the bound of each head, "
-        "or Theorem 26.",
+        "Divide the queries of softmax attention by τ, such as 2^-10, or by a rule: auto (default; the bound of each head, "
+        "or Theorem 26), local, per-position, none, paper or theorem-26.",
         "--temperature",
-        metavar="auto | local | per-position | none | paper | theorem-26 | τ",
+        metavar="τ",
         panel=CONSTRUCTION,
     ),
 ]
@@ -361,7 +367,7 @@ class OutputGroup:
         """
         if not self.sample and not self.probabilities:
             if self.output_temperature is not None:
-                what = f"{command}: --output-temperature is that of probabilities"
+                what = f"{command}: --output-temperature is for --probabilities and --sample"
                 raise UsageError(f"{what}: add --probabilities or --sample, or omit it; attention has --temperature")
             return None
         seed = seed_number(parameters.get("seed", 0), command) if self.sample else None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _NOTED = "tm2tfr-noted"
-"""The name of the error handler that writes ``?`` for what an encoding lacks, and remembers it."""
+"""The name of the error handler that writes ``?`` for characters that an encoding lacks, and remembers them."""
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF))
 _missing: dict[str, None] = {}
 
@@ -152,7 +152,7 @@ def broken(error: BaseException) -> bool:
 
 
 def silence(stream: TextIO) -> None:
-    """Discard what is still to be written, so that the interpreter does not complain about it on exit."""
+    """Discard unwritten output, so that the interpreter does not complain about it on exit."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -195,7 +195,7 @@ def coloured(*, err: bool = False) -> bool:
 
 
 def judged(text: str) -> str:
-    """Return the lines about a check, green for what agrees and red for what differs, where colours are shown."""
+    """Return the lines about a check, with agreement in green and differences in red, where colours are shown."""
     if not coloured():
         return text
     text = re.sub(r"\ball agree\b|^ok\b|^certified\b", lambda found: styled(found[0], "green"), text, flags=re.MULTILINE)

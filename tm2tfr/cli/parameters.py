@@ -157,7 +157,7 @@ def _with_long_name(option: ParameterInfo, name: str) -> ParameterInfo:
 def value(
     name: str, hint: object, default: object, given: Mapping[str, object], changes: Mapping[str, object] | None = None
 ) -> Any:
-    """Return what a parameter, or a field, gets, by the values of all options."""
+    """Return the value of a parameter, or of a field, from the values of all options."""
     kind, own = group(hint)
     if kind is not None:
         inner = {**(changes or {}), **own}
@@ -169,7 +169,7 @@ def value(
 
 
 def group(hint: object) -> tuple[Any, Mapping[str, object]]:
-    """Return the dataclass that is annotated, and what is changed of it; None if the annotation is not a group."""
+    """Return the annotated dataclass and the changes to its fields; None if the annotation is not a group."""
     kind, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if not is_dataclass(kind):
         return None, {}

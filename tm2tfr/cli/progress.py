@@ -96,7 +96,7 @@ class Pace:
         _paces.add(self)
 
     def stopped(self) -> None:
-        """Forget what was before, in whichever thread this is."""
+        """Forget earlier times; called from any thread."""
         self._stopped = True
 
     def rate(self, done: int) -> float:
@@ -303,7 +303,7 @@ def training() -> Iterator[Learning]:
 
 
 def drawing() -> AbstractContextManager[Callable[[int, int], None]]:
-    """Return what shows on a terminal how many pictures are drawn, see `making`."""
+    """Return the context that shows the number of drawn pictures on a terminal, see `making`."""
     return making("pictures", "pictures were drawn")
 
 
@@ -335,7 +335,7 @@ def making(things: str, meanwhile: str = "") -> Iterator[Callable[[int, int], No
 
 
 def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[object]:
-    """Return what shows on a terminal that something is compiled, as long as a command lasts that is not to be quiet."""
+    """Return the context that shows compilation on a terminal during a command, unless the command is to be quiet."""
     if not sys.stderr.isatty() or QUIET.intersection(arguments):
         return nullcontext()
     from tm2tfr.base.waiting import noticed

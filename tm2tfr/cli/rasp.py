@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
 
 HISTORY = ".tm2tfr_rasp_history"
-"""The file in the user's home folder that keeps what was typed, with the extra ``repl``."""
+"""The file in the user's home folder that keeps the typed lines, with the extra ``repl``."""
 LENGTH = 10
 """The length of inputs that a session is compiled for, if its example is not longer."""
 HELP = """\
@@ -205,7 +205,7 @@ def _asked(argument: str) -> tuple[str, dict[str, str | bool]]:
 
 # ── lines from a terminal ───────────────────────────────────────────────────────────────────────────────────
 def _plain() -> Callable[[str], str]:
-    """Return what asks for a line without prompt_toolkit."""
+    """Return the function that asks for a line without prompt_toolkit."""
     with suppress(ImportError):
         import readline  # noqa: F401 — where it is there, input() has history and editing
 
@@ -220,7 +220,7 @@ def _plain() -> Callable[[str], str]:
 
 
 def _toolkit(session: RaspPrompt) -> Callable[[str], str]:
-    """Return what asks for a line with history and completion."""
+    """Return the function that asks for a line, with history and completion."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.history import FileHistory, InMemoryHistory
@@ -239,5 +239,5 @@ def _toolkit(session: RaspPrompt) -> Callable[[str], str]:
 
 
 def words(session: RaspPrompt) -> list[str]:
-    """Return what the Tab key completes: names that can be read, and the commands of the prompt."""
+    """Return the completions of the Tab key: names that can be read, and the commands of the prompt."""
     return [*session.known, *(f":{name}" for name in sorted((*COMMANDS, "quit")))]

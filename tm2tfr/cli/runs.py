@@ -77,7 +77,7 @@ class Terminal(Watcher):
             yield progress
 
     def hear(self, said: Finding) -> None:
-        """Print it: notes and warnings on standard error, and there what failed and has no data, too."""
+        """Print a finding: notes and warnings go to standard error, and so do failures without data."""
         if said.note:
             warn([said.text])
         elif not self._json:
@@ -99,7 +99,7 @@ def warn(notes: Iterable[str]) -> None:
 
 # ── ``trace --step``: what it is refused for, and the run that it shows.
 def check_step(run: RunOptions, others: Mapping[str, bool]) -> None:
-    """Refuse what cannot be stepped through, before the work.
+    """Refuse runs that cannot be stepped through, before the work.
 
     Args:
         others: options that print a run, each with whether it was given.

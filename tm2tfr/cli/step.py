@@ -153,7 +153,7 @@ class StepApp(App[None]):
 
 
 def title(run: Moments, moment: Moment) -> Text:
-    """Return two lines: what is run and where it is, and what is answered there."""
+    """Return two lines: the source and the position, and the answer there."""
     trace = run.trace
     of = f"{visible(trace.machine)} on {visible(trace.input) or 'the empty word'}"
     before = moment.position < run.first
@@ -186,7 +186,7 @@ def tape(moment: Moment) -> Text:
 
 
 def rows(run: Moments, position: int) -> list[list[Text]]:
-    """Return the rows of the table around a position; what differs is red, with what the reference has."""
+    """Return the rows of the table around a position; differences are red, with the value of the reference."""
     first = max(0, min(position - AROUND, len(run) - 2 * AROUND - 1))
     found = []
     for i in range(first, min(len(run), first + 2 * AROUND + 1)):
@@ -200,7 +200,7 @@ def rows(run: Moments, position: int) -> list[list[Text]]:
 
 
 def layers(found: tuple[LayerMoment, ...]) -> Table:
-    """Return what each layer does at a position: where its heads look, and what it writes, by name."""
+    """Return a line per layer at a position: where its heads look, and the variables it writes, by name."""
     table = Table(box=None, padding=(0, 2, 0, 0), expand=True)
     for heading, ratio in (("layer", None), ("heads look at", 2), ("writes", 3)):
         table.add_column(heading, style="bold cyan" if heading == "layer" else "", header_style="dim", ratio=ratio)

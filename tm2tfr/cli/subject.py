@@ -56,7 +56,7 @@ def subject(asked: Asked, *, seeded: bool = False, changes: Sequence[str] | None
 
     given, options = _given(asked, seeded=seeded)
     if asked.from_ is not None and given is not asked.argument:
-        raise UsageError(f"tm2tfr: --from names the format of a text, and {asked} is not a text: omit it")
+        raise UsageError(f"tm2tfr: --from names the format of a file, and {str(asked)!r} is not one: omit it")
     try:
         found = Subject.read(given, options=options, format=asked.from_, cut_registers=asked.cut_registers)
     except SpecError as error:
@@ -129,7 +129,9 @@ def _written(asked: Asked, *, seeded: bool) -> LoadedProgram | str:
     if "seed" in parameters:
         _check_seed(asked, text)
     if parameters and text:
-        raise UsageError(f"tm2tfr: --{next(iter(parameters))} is of a shipped circuit, not of {asked.given}: omit it")
+        raise UsageError(
+            f"tm2tfr: --{next(iter(parameters))} is for shipped circuits, and {asked.given!r} is not one: omit it"
+        )
     if asked.expression is not None:
         return registry.of_expression(asked.expression)
     if asked.truth_table is not None:
@@ -140,16 +142,16 @@ def _written(asked: Asked, *, seeded: bool) -> LoadedProgram | str:
 
 
 def _check_seed(asked: Asked, text: str | None) -> None:
-    """Raise UsageError for a seed of which nothing is drawn; `text` is that of a circuit or a formula, if one is given."""
+    """Raise UsageError for a seed from which nothing is drawn; `text`: a circuit or a formula given as text, if any."""
     from tm2tfr.sources import names
 
     known = names.parameters_of(asked.argument)
     circuit = bool(text or known) or names.is_circuit(asked.argument)
     if not circuit and names_machine(asked.argument) and "universal" not in asked.options:
-        what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
+        what = f"{asked}: --seed is for shipped circuits, and with --universal for the order of a machine's rules"
         raise UsageError(f"{what}: omit it, or add {f'{asked.draws} or ' if asked.draws else ''}--universal")
     if asked.draws and "seed" not in known:
-        what = f"{asked}: --seed is that of {asked.draws}, which is not given"
+        what = f"{asked}: --seed is for {asked.draws}, which is missing"
         raise UsageError(f"{what}: add {asked.draws}, or omit --seed")
 
 

@@ -1,4 +1,4 @@
-"""The options that put a machine in the prompt of a universal decoder, and what they stand for."""
+"""The options that put a machine in the prompt of a universal decoder, and their values for the library."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class UniversalGroup:
         given = [name for name, value in sizes.items() if value is not None]
         if self.universal is None:
             if given or self.tape is not None or seed is not None:
-                what = f"{[*given, '--tape' if self.tape is not None else '--seed'][0]} is of a universal decoder"
+                what = f"{[*given, '--tape' if self.tape is not None else '--seed'][0]} is for universal decoders"
                 raise UsageError(f"tm2tfr: {what}: omit it, or add --universal")
             return {}
         if self.universal != SIZES and given:

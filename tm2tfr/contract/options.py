@@ -67,7 +67,7 @@ class Declaration(NamedTuple):
     about: OptionHelp
 
 
-_A_LIST = "Its tokens, also of a formula: abc, or a JSON list such as '[\"a\", 3]'. Default: its own."
+_A_LIST = "The tokens: abc, or a JSON list such as '[\"a\", 3]'. Default: the source's own."
 _VARIANT = "a variant says how a decoder finds the operands of a circuit's gates, or how a formula is compiled"
 _LONGEST = "the longest input is that of the weights of a RASP program, or of an automaton's scan"
 _Alphabet: TypeAlias = Annotated[
@@ -79,7 +79,7 @@ _Alphabet: TypeAlias = Annotated[
 _Mask: TypeAlias = Annotated[
     RaspMask | None,
     OptionHelp(
-        "What heads see, also of a formula. Default: future (nothing after their position) if nothing looks ahead.",
+        "future: heads see no position after their own (the default, if nothing looks ahead); none: they see all.",
         "a mask is chosen for the heads of the weights of a RASP program or of a formula",
         PROGRAMS,
     ),
@@ -149,7 +149,7 @@ class CircuitOptions:
     basis: Annotated[
         Basis | None,
         OptionHelp(
-            "Rewrite it in these gates first: 'nor' alone, or the paper's.",
+            "Rewrite the circuit in these gates first: 'nor' alone, or the paper's NOR, AND and XOR.",
             "a basis is that of a circuit's gates",
             CIRCUITS,
         ),
@@ -222,7 +222,7 @@ class RaspOptions:
     unbounded: Annotated[
         bool,
         OptionHelp(
-            "For inputs of any length: counts are looked up.",
+            "Compile for inputs of any length; counts are looked up.",
             "inputs of any length are asked of a RASP program's weights",
             PROGRAMS,
         ),
@@ -287,7 +287,7 @@ class LogicOptions:
     answers: Annotated[
         LogicAnswers,
         OptionHelp(
-            "What is answered, a column each: all parts (default), or the definitions alone.",
+            "The outputs, one column each: all parts (default), or only the definitions.",
             "parts that are answered, or definitions, are those of a formula",
             FORMULAS,
             noun="way to answer",
@@ -325,7 +325,8 @@ class AutomatonOptions:
     by: Annotated[
         AutomatonWay | None,
         OptionHelp(
-            "Automata: star-free (default, where it is: B-RASP), or in RASP, up to --max-length: scan, or steps.",
+            "How an automaton is compiled: star-free (B-RASP, the default if it is star-free), or in RASP up to "
+            "--max-length: scan or steps.",
             "the way is that of a finite automaton",
             AUTOMATA,
             noun="way to compile an automaton",

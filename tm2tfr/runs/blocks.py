@@ -1,4 +1,4 @@
-"""Rows of a decoder in blocks: what is read off its stream, and rows as columns of numbers.
+"""Rows of a decoder in blocks: the values read off its stream, and rows as columns of numbers.
 
 Cells are codes: the index of a label among those of its subspace (of a token in the vocabulary), -1 for ⊥, -2 for a vector
 that is not a label.
@@ -58,7 +58,7 @@ TOKENS_ALONE = ColumnProbes()
 
 
 def probes_of(decoder: Decoder) -> ColumnProbes:
-    """Return what is read; of the chapter's table q, b, a, m and h, and x if the token does not show it."""
+    """Return the values that are read; of the chapter's table q, b, a, m and h, and x if the token does not show it."""
     columns, layout = columns_of(decoder), decoder.layout
     labels, numbers = list[tuple[int, int]](), list[int]()
     codes: dict[str, tuple[int, tuple[str, ...]]] = {}

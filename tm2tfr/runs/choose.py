@@ -38,7 +38,7 @@ MANY_STEPS = 100_000
 
 
 def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tuple[Engine, int | None]]:
-    """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
+    """Yield the engines to try, in order, each with the limit on its steps.
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
     `DENSE_POSITIONS`, and fast for others: at once where the position table is longer than that. Where more than
@@ -53,7 +53,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         EngineError: for an unknown engine or dtype, or one that cannot run these options.
     """
     if options.saved and not is_turing(decoder.layout):
-        what = "a checkpoint is written of runs with the table of a Turing machine, whose columns these weights do not have"
+        what = "checkpoints are for runs of Turing machines, whose columns the table of these weights does not have"
         raise EngineError(f"{what}: omit the checkpoint")
     engine, limit = options.engine, options.max_steps
     if not isinstance(engine, str) or engine != AUTO:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STOP = "stop"
 """What takes the place of a column where a decoder stops in the wrong place."""
 Progress = Callable[[int, int], None]
-"""Called from time to time with two counts: what is done (positions, inputs, files), and steps of a machine, or all."""
+"""Called from time to time with two counts: positions, inputs or files done, and steps of a machine, or their total."""
 Sink = Callable[[Sequence[AnyRow]], None]
 """Takes rows as they come."""
 
@@ -344,7 +344,7 @@ def _trace(
 
 
 def ends_of(decoder: Decoder) -> Mapping[str, str]:
-    """Return the tokens that end a run, and what they say."""
+    """Return the tokens that end a run, each with its outcome."""
     return OUTCOME_OF_TOKEN if columns_of(decoder) == TURING else {token: token for token in decoder.stop}
 
 
@@ -394,7 +394,7 @@ def difference(
 
 
 def ending_divergence(decoder: Decoder, truth: Truth, position: int, last: AnyRow | None) -> Divergence | None:
-    """Return what is wrong with where a decoder stops, after a run whose every row agrees, up to `last` at `position`."""
+    """Return a divergence if a decoder whose rows all agree, up to `last` at `position`, stops at the wrong position."""
     ending = truth.ending(decoder)
     if ending is None:
         return None

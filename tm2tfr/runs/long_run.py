@@ -336,7 +336,7 @@ class LongRun:
         return {"reach": np.array(self._reach, dtype=np.int64), **engine}
 
     def _at_the_end(self) -> Divergence | None:
-        """Return what is wrong with the stop tokens, at the last position."""
+        """Return the error in the stop tokens, at the last position."""
         last = self._position - 1
         if self._truth is None or self._truth.ending(self._decoder) is None:
             return None

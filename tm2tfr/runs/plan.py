@@ -226,7 +226,7 @@ class Plan(RunOptions):
             if value is not None and not is_count(value, 1):
                 raise UsageError(f"tm2tfr check: {name} cannot be {value!r}: use a whole number from 1 on")
         if self.seed is not None and self.random is None:
-            raise UsageError("tm2tfr check: --seed is that of random inputs: add --random, or omit it")
+            raise UsageError("tm2tfr check: --seed is for random inputs: add --random, or omit it")
         if self.seed is not None and not is_count(self.seed):
             raise UsageError(f"tm2tfr check: the seed cannot be {self.seed!r}: use a whole number from 0 on")
 

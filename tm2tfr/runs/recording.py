@@ -135,7 +135,7 @@ def _refuse_collisions(checkpoint: Path | None, resume: Path | None, out: Path |
 
 
 class _Recorder:
-    """The loop, and what is written in between."""
+    """The loop, and the files written in between."""
 
     def __init__(
         self, run: LongRun, decoder: Decoder, about: About | None, writer: RowWriter | None, options: RunOptions

@@ -105,7 +105,7 @@ def _remade(columns: tuple[Column, ...], cells: AnyRow) -> AnyRow:
 
 
 def _fields(names: Sequence[str]) -> list[str]:
-    """Return each name as an identifier; none occurs twice, and what is an identifier already stays as it is."""
+    """Return each name as an identifier; none occurs twice, and identifiers stay as they are."""
     found: list[str] = []
     taken = {name for name in names if _is_field(name)}
     for name in names:

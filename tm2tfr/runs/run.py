@@ -102,7 +102,7 @@ def _in_blocks(engine: Engine, decoder: Decoder, program: object, options: RunOp
 
 @contextmanager
 def _writer(out: Path | None, decoder: Decoder) -> Iterator[RowWriter | None]:
-    """Yield what writes the rows to a file, if they are to be written."""
+    """Yield the writer of the rows, or None if they are not written."""
     if out is None:
         yield None
         return

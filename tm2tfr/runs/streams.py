@@ -140,7 +140,7 @@ def longest_streamed(letters: int, positions: int | None) -> int:
 
 
 class _Written:
-    """Compares streams as arrays, for what agrees; of what differs, `find_cause` says where and why."""
+    """Compares streams as arrays; where they differ, `find_cause` finds the place and the cause."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder

@@ -1,4 +1,4 @@
-"""The model of a source as text, Markdown and plain data: each variable with its equation, its layer, and what reads it."""
+"""The model of a source as text, Markdown and plain data: each variable with its equation, its layer, and its readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as lines of CSV or JSON, by the million: what `tm2tfr.tables.table` writes, but for the tape in CSV."""
+"""Rows as lines of CSV or JSON, by the million: as `tm2tfr.tables.table` writes them, without the tape in CSV."""
 
 from __future__ import annotations
 

@@ -275,4 +275,4 @@ def test_the_command(tmp_path: Path) -> None:
     said = command("sweep", "two-states", "--universal", "1,2", cwd=tmp_path)
     assert "use the size 2,2 or a larger one" in failed(2, said)
     said = command("sweep", "two-states", "--seed", "3", cwd=tmp_path)
-    assert failed(2, said) == "tm2tfr: --seed is of a universal decoder: omit it, or add --universal\n"
+    assert failed(2, said) == "tm2tfr: --seed is for universal decoders: omit it, or add --universal\n"

@@ -1,4 +1,4 @@
-"""Base lines: claims that are made in minutes, scored like any other, of one model and of a suite."""
+"""Baselines: claims that are made in minutes, scored like any other, of one model and of a suite."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_base_lines_of_one_model_need_its_weights(tmp_path: Path, capsys: pytest
     for call, words in (
         (lambda: tm2tfr.score_baseline(made.key, "probe"), "name their file, weights=FILE"),
         (lambda: tm2tfr.score_baseline(made.key, "probe", weights=other), "their digests differ"),
-        (lambda: tm2tfr.score_baseline(made.key, "x"), "there is no base line 'x': use embeddings, cancelling"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.score_baseline(made.key, "x"), "there is no baseline 'x': use embeddings, cancelling"),  # type: ignore[arg-type]
         (lambda: tm2tfr.score_baseline(tmp_path, "probe", weights=other), "a suite has its own weights"),
         (lambda: score_suite(tmp_path, "probe"), "it has no suite.json that lists hidden models"),
     ):

@@ -196,3 +196,9 @@ def test_what_is_advised_is_a_variable_of_this_source_that_can_be_set(subject: s
     with pytest.raises(UsageError) as again:
         tm2tfr.intervene(subject, None, {})
     assert written in str(again.value)
+
+
+def test_progress_counts_each_intervention_while_a_shard_is_made() -> None:
+    seen: list[tuple[int, int, int]] = []
+    tm2tfr.intervene_many("chapter", 7, progress=lambda *now: seen.append(now))
+    assert seen == [*((0, 1, n) for n in range(1, 8)), (1, 1, 7)]

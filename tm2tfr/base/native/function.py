@@ -233,7 +233,7 @@ def _surroundings() -> list[str] | None:
 
 
 def _version(package: str) -> str:
-    """Return the digest of what tells a package's version."""
+    """Return the digest of the files that have a package's version."""
     spec = find_spec(package)
     where = Path(spec.origin).parent if spec is not None and spec.origin else Path()
     return _digest(b"".join(path.read_bytes() for path in (where / "_version.py", where / "__init__.py") if path.is_file()))

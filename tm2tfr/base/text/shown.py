@@ -95,7 +95,7 @@ def json_text(value: object, indent: int = 1) -> str:
 
 
 class WrittenSource(NamedTuple):
-    """A source in a format: its text, or its bytes, and what the reader should know about the translation."""
+    """A source in a format: its text, or its bytes, and notes on the translation."""
 
     text: str | bytes
     notes: tuple[str, ...] = ()

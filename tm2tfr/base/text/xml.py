@@ -16,6 +16,12 @@ from tm2tfr.base.text.nodes import Node
 from tm2tfr.base.text.source import Log, Mark, SourceText
 
 MAX_DEPTH = 100
+_WRONG = {
+    "no element found": "the file ends before its elements are closed",
+    "mismatched tag": "this closing tag does not match the opening tag",
+    "junk after document element": "there is text after the last closing tag",
+}
+"""Messages of the parser about the most frequent mistakes -> in plain words."""
 
 
 @dataclass
@@ -71,7 +77,8 @@ def parse(source: SourceText) -> Document:
         )
     except SAXParseException as error:
         at = Mark(max(0, (error.getLineNumber() or 1) - 1), error.getColumnNumber() or 0)
-        log.add(source.span(at), f"this is not XML ({error.getMessage()})", "fix it, or save the file again")
+        what = _WRONG.get(error.getMessage(), f"this is not XML ({error.getMessage()})")
+        log.add(source.span(at), what, "fix it, or save the file again")
     except _TooDeepError as error:
         (at,) = error.args
         log.add(

@@ -101,7 +101,7 @@ def input_line(trace: Trace) -> str:
 
 
 def vectors(found: Mapping[str, Activation], subject: Subject, position: int) -> str:
-    """Return the activation vectors at a position, each with what it adds to the previous one, or changes of it."""
+    """Return the activation vectors at a position, each with the variables that it adds or changes."""
     from tm2tfr.runs.rows import is_turing
 
     known: dict[str, object] = {}
@@ -129,7 +129,7 @@ def concluded(result: RunResult) -> Iterator[str]:
 
 
 def sublayers(layer: Layer) -> Iterator[str]:
-    """Yield what a layer has: ``s`` for self-attention, ``f`` for a feed-forward sublayer."""
+    """Yield the sublayers of a layer: ``s`` for self-attention, ``f`` for a feed-forward sublayer."""
     if layer.heads:
         yield "s"
     if layer.feed_forward is not None:
@@ -137,7 +137,7 @@ def sublayers(layer: Layer) -> Iterator[str]:
 
 
 def shape(decoder: Decoder) -> str:
-    """Return what weights have: attention with its heads, sublayers in their order, layers."""
+    """Return the shape of weights: attention with its heads, sublayers in their order, layers."""
     attention = [layer for layer in decoder.layers if layer.heads]
     kinds = [kind for layer in decoder.layers for kind in sublayers(layer)]
     return (

@@ -1,4 +1,4 @@
-"""Finite automata: what they and their weights are made of, in words; the list of shipped ones."""
+"""Finite automata: a description of them and their weights; the list of shipped ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_FORMULA = 300
 
 
 def heading(automaton: Automaton, decoder: Decoder) -> str:
-    """Return the lines above a summary: what an automaton is, and what its weights have."""
+    """Return the lines above a summary: the automaton and its weights."""
     from tm2tfr.transformer.provenance import notes, option
 
     by = {"star-free": "its cascade, as a B-RASP program", "scan": "a scan, as a RASP program"}

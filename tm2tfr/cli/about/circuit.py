@@ -21,7 +21,7 @@ _MOST_NAMED = 12
 
 
 def heading(circuit: Circuit, decoder: Decoder) -> str:
-    """Return the line above a summary: what the circuit is."""
+    """Return the line above a summary: a description of the circuit."""
     return str(circuit).strip("<>") + "\n"
 
 
@@ -37,7 +37,7 @@ def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
 
 
 def concluded(result: RunResult) -> Iterator[str]:
-    """Yield nothing: the outputs are said."""
+    """Yield nothing: `ended` has the outputs."""
     yield from ()
 
 

@@ -1,4 +1,4 @@
-"""Formulas and programs of temporal logic: what they and their weights are made of, in words; the list of shipped ones."""
+"""Formulas and programs of temporal logic: a description of them and their weights; the list of shipped ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NAMED = 8
 
 
 def heading(program: LogicProgram, decoder: Decoder) -> str:
-    """Return the lines above a summary: what a formula is made of, what its weights have, and what they answer."""
+    """Return the lines above a summary: the formula, its weights, and their outputs."""
     from tm2tfr.sources.logic.truth import ENDS
     from tm2tfr.transformer.provenance import notes
 

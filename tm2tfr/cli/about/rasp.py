@@ -1,4 +1,4 @@
-"""RASP programs: what their analysis and their weights are made of, in words; the list of shipped ones."""
+"""RASP programs: a description of their analysis and their weights; the list of shipped ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def heading(program: Program, decoder: Decoder) -> str:
-    """Return the lines above a summary: what the authors' interpreter says of a program, and what its weights have."""
+    """Return the lines above a summary: the authors' interpreter's description of a program, and its weights."""
     from tm2tfr.sources.rasp.analyse import analyse
     from tm2tfr.transformer.provenance import notes
 

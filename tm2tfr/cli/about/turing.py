@@ -39,7 +39,7 @@ def heading(machine: Machine, decoder: Decoder) -> str:
 
 
 def named(machine: Machine) -> list[str]:
-    """Return what a machine is, and its missing rules, a line each."""
+    """Return a line that describes a machine, and a line on its missing rules."""
     lines = [str(machine).strip("<>")]
     if missing := machine.missing_rules:
         q, a = missing[0]

@@ -10,7 +10,7 @@ harmonic mean of precision and recall, of subspaces those of dimensions: with or
 right one, the squares of the cosines of their principal angles add up to the number of dimensions that they share.
 Variables that embedding or unembedding touch, which can be read off these, are apart, as *surface*.
 
-What can be had for nothing is the base line: claims that know only how many of each there are. Of sets that is 1/2; of
+What can be had for nothing is the baseline: claims that know only how many of each there are. Of sets that is 1/2; of
 heads the most frequent role for all of them; of variables the whole stream for each. *Dead code* is what a claim scores
 that was made by following products of matrices, see `tm2tfr.lab.hidden.dead_code`. Others are in
 `tm2tfr.lab.hidden.baselines`.
@@ -135,7 +135,7 @@ def mean_of(numbers: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class ClaimScores:
-    """The scores of a claim: of each kind, with the base line of each, of each role of heads, and of each variable.
+    """The scores of a claim: of each kind, with the baseline of each, of each role of heads, and of each variable.
 
     Args:
         base: the measure of the best claim that only knows how many of each there are.

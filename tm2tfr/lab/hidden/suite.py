@@ -142,13 +142,13 @@ def _own_seed(seed: int, number: int) -> int:
     return int(hashlib.sha256(f"tm2tfr suite {seed} {number}".encode()).hexdigest()[:32], 16)
 
 
-# ── base lines on a suite, by grade
+# ── baselines on a suite, by grade
 @dataclass(frozen=True)
 class SuiteScores:
-    """The scores of a base line on all models of a suite.
+    """The scores of a baseline on all models of a suite.
 
     Args:
-        grades: grade -> kind -> the mean measure of the models that have such things, and the mean of their base lines.
+        grades: grade -> kind -> the mean measure of the models that have such things, and the mean of their baselines.
         models: grade -> the number of models.
     """
 
@@ -174,7 +174,7 @@ class SuiteScores:
 
 
 def score_suite(folder: str | Path, name: Baseline, progress: Progress | None = None) -> SuiteScores:
-    """Return the scores of a base line on a suite, whose keys are there.
+    """Return the scores of a baseline on a suite, whose keys are there.
 
     Raises:
         DisguiseError: if it is not a suite, or a key cannot be read.

@@ -164,7 +164,7 @@ def tried(
         keep_unknown: whether those are written too of which it is not known what must be answered at every position.
         texts: file -> content, of what else is in the folder.
         resume: whether a folder of the same interventions is resumed: its finished shards are kept.
-        progress: called with the shards done, all of them, and the interventions made.
+        progress: called after each intervention with the shards done, all of them, and the interventions made.
 
     Raises:
         DatasetError: if PyArrow is missing for Parquet; for a folder of other interventions.
@@ -173,7 +173,8 @@ def tried(
     first = base(words[0])
     place = None if folder is None else folder_named(folder)
     found, jobs = Tried(name, first.engine.name, keep_unknown, folder=place), list(cut(range(count), SHARD))
-    how = _How(found, words, base, seed, len(jobs), None if place is None else parquet)
+    shown = _Shown(progress, len(jobs)) if progress is not None else None
+    how = _How(found, words, base, seed, len(jobs), None if place is None else parquet, shown)
 
     def include(made: TriedShard) -> None:
         found.include(made.counts)
@@ -181,7 +182,7 @@ def tried(
         found.failures += made.tried.failures[: MOST_FAILURES - len(found.failures)]
 
     if place is None:
-        for made in carried_out(Pool(), tried_shard, jobs, how, len(jobs), progress):
+        for made in carried_out(Pool(), tried_shard, jobs, how, len(jobs), shown):
             include(made)
         return found
     if parquet:
@@ -190,7 +191,7 @@ def tried(
     with production(place, "interventions", head, jobs, resume=resume, texts=texts) as line:
         for record in line.records:
             found.include(record.counts, reused=True)
-        for made in line.made(tried_shard, how, progress):
+        for made in line.made(tried_shard, how, shown):
             include(made)
             if made.failed:  # what the weights do not do is not written
                 return found
@@ -206,6 +207,7 @@ class _How(NamedTuple):
     Args:
         of: the subject, the engine, and which interventions are in the data.
         parquet: whether there are such files as well; None: there are no files at all.
+        shown: shows the interventions of a shard while they are made.
     """
 
     of: Tried
@@ -214,6 +216,24 @@ class _How(NamedTuple):
     seed: int
     shards: int
     parquet: bool | None
+    shown: _Shown | None
+
+
+class _Shown:
+    """Shows the progress of shards, and of the one that is being made."""
+
+    def __init__(self, progress: ShardProgress, shards: int) -> None:
+        self._progress, self._standing = progress, (0, shards, 0)
+
+    def __call__(self, done: int, shards: int, made: int) -> None:
+        """Show finished shards, all of them, and the interventions made."""
+        self._standing = done, shards, made
+        self._progress(done, shards, made)
+
+    def within(self, more: int) -> None:
+        """Show the interventions made in the current shard as well."""
+        done, shards, made = self._standing
+        self._progress(done, shards, made + more)
 
 
 @dataclass(kw_only=True)
@@ -242,6 +262,8 @@ def tried_shard(job: Job[Sequence[int]], how: _How) -> TriedShard:
     draws = drawn(how.words, how.base, seed=how.seed, start=job.work[0])
     for done in _in_batches(islice(draws, len(job.work))):
         own.add(done)
+        if how.shown is not None:
+            how.shown.within(own.number)
         if own.takes(done) and how.parquet is not None:
             rows.append(_row(done))
     if how.parquet is not None:

@@ -1,6 +1,6 @@
 """Learned attention beside compiled, in numbers: mass on the operands, on equivalent positions, and the distance.
 
-*Mass* is the part of a row's attention, from 0 to 1, that is on some positions. It has two base lines: uniform attention,
+*Mass* is the part of a row's attention, from 0 to 1, that is on some positions. It has two baselines: uniform attention,
 the same on all positions in sight, and the model before training. The *distance* of two rows is their total variation
 distance, half the sum of the absolute differences: 0 if they are equal, 1 if they share nothing.
 """

@@ -82,9 +82,8 @@ def read_rows(draft: Draft, rows: list[list[tuple[Mark, str]]]) -> None:
     rules: dict[tuple[str, str], Rule] = {}
     for state, row in zip(LETTERS, rows, strict=False):
         if len(row) != width or width > 10:
-            problem = f"the row of state {state} has {len(row)} cells, " + (
-                "at most 10 are allowed" if width > 10 else f"the first one {width}"
-            )
+            other = "at most 10 are allowed" if width > 10 else f"the first row has {width}"
+            problem = f"the row of state {state} has {counted(len(row), 'cell')}, and {other}"
             draft.error(_node(row[0]), problem, "write one cell per symbol, --- where nothing is defined")
         for symbol, cell in zip("0123456789", row, strict=False):
             rule = _rule(draft, cell, width)

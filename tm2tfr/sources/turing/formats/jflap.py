@@ -248,7 +248,7 @@ class _Reader:
 
 
 def _wrong(tag: str, text: str) -> tuple[str, str] | None:
-    """Return what is wrong with a symbol or a move, and what to do."""
+    """Return the error in a symbol or a move, and the remedy; None if it is valid."""
     if tag == "move":
         return None if text in MOVES else (f"{text!r} is not a move", "use L, R or S")
     if "}" in text:

@@ -66,7 +66,7 @@ def is_snapshot(text: str) -> bool:
 
 
 def read_snapshot(draft: Draft) -> SavedProgram:
-    """Return what was saved; warnings go to the draft.
+    """Return the saved program; warnings go to the draft.
 
     Raises:
         SpecError: if it is not such an object.

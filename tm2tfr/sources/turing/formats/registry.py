@@ -124,6 +124,6 @@ def _guess(text: str | bytes, file: str) -> Format:
         return FORMATS[suggested[0]]
     source = decoded(text, file=file, most=MACHINE_BYTES)  # raises for bytes that are not text
     bbchallenge.refuse(source)
-    problem = "this is in none of the formats that are read, as far as can be seen"
+    problem = "the format of this text is not recognised"
     remedy = f"if it is a machine, name the format with --from, one of {', '.join(READABLE)}{OF_OTHERS}"
     raise SpecError([Diagnostic(what=problem, remedy=remedy, file=file)])
