@@ -207,7 +207,7 @@ def test_the_output_temperature_is_positive(temperature: object) -> None:
 def test_a_run_that_is_recorded_and_a_plan_have_none() -> None:
     with pytest.raises(EngineError, match="recorded in files has no probabilities"):
         tm2tfr.check("chapter", "11", out="rows.csv", sampling=PLAIN)
-    with pytest.raises(UsageError, match="a sampled run is no check"):
+    with pytest.raises(UsageError, match="a sampled run is not a check"):
         tm2tfr.Plan(sampling=PLAIN)
     with pytest.raises(EngineError, match="sampling must be a Sampling, not 3"):
         tm2tfr.check("chapter", "11", sampling=3)  # type: ignore[arg-type]
