@@ -268,7 +268,7 @@ def test_options_of_measurements_do_not_write(
         main(["soften", "since-b", "-o", str(tmp_path / "smat.safetensors"), *option])
     assert end.value.code == 2
     assert (
-        f"smat.safetensors is a weight file, and {option[0]} is of a measurement: omit {option[0]}"
+        f"smat.safetensors is a weight file, and {option[0]} is for measurements: omit {option[0]}"
         in capsys.readouterr().err
     )
 
