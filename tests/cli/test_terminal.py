@@ -61,8 +61,8 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     assert completed("tm2tfr trace --engine f", tmp_path) == ["fast"]
     assert completed("tm2tfr trace -o ro", tmp_path) == []
     assert "--temperature" in completed("tm2tfr table --t", tmp_path)
-    assert completed("tm2tfr trace full-adder --s", tmp_path) == ["--step", "--set", "--sample", "--seed"]
-    assert completed("tm2tfr trace --formula Q[a] --s", tmp_path) == ["--step", "--set", "--sample", "--steep", "--seed"]
+    assert completed("tm2tfr trace full-adder --s", tmp_path) == ["--step", "--sample", "--set", "--seed"]
+    assert completed("tm2tfr trace --formula Q[a] --s", tmp_path) == ["--step", "--sample", "--set", "--steep", "--seed"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -153,7 +153,7 @@ def test_they_are_not_compared_with_a_machine(name: str, tmp_path: object) -> No
 def test_blocks_are_of_the_chapters_columns() -> None:
     with pytest.raises(EngineError, match="holds the table's column x: run them row by row"):
         LongRun(majority(), "1", machine=None)
-    with pytest.raises(EngineError, match="whose columns these weights do not have: omit the checkpoint"):
+    with pytest.raises(EngineError, match="whose columns the table of these weights does not have: omit the checkpoint"):
         tm2tfr.run(majority(), "1", checkpoint="never-written")
 
 

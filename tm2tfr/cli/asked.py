@@ -47,7 +47,7 @@ FORMATS = (*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES, "regex")
 FromOption: TypeAlias = Annotated[
     str | None,
     choice(
-        "The format of the file, such as jflap; 'tm2tfr convert --help' lists all. Default: by its ending or content.",
+        "The format of the file, such as jflap; 'tm2tfr convert --help' lists all. Default: by its extension or content.",
         of=FORMATS,
         metavar="FORMAT",
     ),

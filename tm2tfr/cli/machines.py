@@ -183,7 +183,7 @@ def convert(
             command="",
             machine=argument("SOURCE", machines, help=f"{MACHINE_HELP}."),
             from_=choice(
-                f"The format of the file, one of {', '.join(FORMATS)}. Default: by its ending or content.",
+                f"The format of the file, one of {', '.join(FORMATS)}. Default: by its extension or content.",
                 of=FORMATS,
                 metavar="FORMAT",
             ),
