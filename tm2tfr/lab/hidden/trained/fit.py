@@ -28,6 +28,9 @@ from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.weights import Decoder
 
 
+EVERY, NOISY = 10, 0.6
+
+
 @dataclass(frozen=True)
 class Fit:
     """How weights are trained.
@@ -36,9 +39,12 @@ class Fit:
         steps, batch: the number of steps, and of interchanges in each.
         lr: the highest learning rate of Adam; it falls like a cosine.
         warmup: the steps after which it is reached.
+        noise: the noise that is added in all, see `Network.disturb`: a part every `EVERY` steps, over the first `NOISY` of
+            them, so that training can follow.
     """
 
     steps: int
+    noise: float
     batch: int = 64
     lr: float = 3e-3
     warmup: int = 50
@@ -46,6 +52,10 @@ class Fit:
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""
         return self.lr * min(1.0, (step + 1) / self.warmup) * 0.5 * (1 + math.cos(math.pi * step / self.steps))
+
+    def noisy(self) -> range:
+        """Return the steps before which noise is added; of independent parts the squares add up."""
+        return range(0, max(1, int(NOISY * self.steps)), EVERY)
 
 
 class Pool:
@@ -89,17 +99,20 @@ def _wanted(decoder: Decoder, rows: Sequence[Floats], dtype: torch.dtype) -> tup
 
 
 def fit(network: Network, pool: Pool, options: Fit, chance: np.random.Generator, progress: Progress | None) -> None:
-    """Train weights, in place, on one thread.
+    """Add noise to weights and train them, in place, on one thread.
 
     Raises:
         DisguiseError: if the loss is not finite.
     """
     trained = list(network.parameters())
+    noisy = options.noisy()
     optimiser = torch.optim.Adam(trained, lr=options.lr)
     with _one_thread():
         for step, which in enumerate(_batches(len(pool), options, chance)):
             for group in optimiser.param_groups:
                 group["lr"] = options.rate(step)
+            if step in noisy:
+                network.disturb(options.noise / math.sqrt(len(noisy)), chance)
             optimiser.zero_grad()
             loss = _loss(network, pool, which)
             loss.backward()

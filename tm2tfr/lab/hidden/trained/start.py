@@ -1,13 +1,15 @@
 """Where training starts: compiled weights with softmax, a table of positions, balanced matrices, and in another basis.
 
-The stream is x = R·(S·y, 0): y the original's, S a scale for each direction that brings its values to at most 1, R a random
-orthogonal matrix, and the 0s are for directions that nothing is claimed of. So each variable has an orthonormal basis,
-columns of R, and those of different variables are orthogonal.
+The stream is x = R·(T·(y - μ), 1, 0): y the original's, μ its mean over runs, R a random orthogonal matrix, a constant, and 0s
+for directions that nothing is claimed of. T scales the directions of variables to at most 1; what is the same for all inputs,
+such as i and i², is whitened instead, so that no two of its directions say nearly the same. So each variable has an
+orthonormal basis, columns of R, and those of different variables are orthogonal.
 
 Position features become a table of as many positions as runs have. The product of queries and keys, and that of values and
 outputs, are factorised anew: by their singular values, half on either side, turned at random; all heads have the same size.
-The queries are multiplied so that softmax is close to hard attention: the best score is ahead of the next by `LEAD` in every
-run that was looked at. Heads of a layer are shuffled, and so are units, whose reads and writes get the same norm.
+What keys add to all scores of a position alike, softmax does not see, and is left out. The queries are multiplied so that
+softmax is close to hard attention: the best score is ahead of the next by `LEAD` in every run that was looked at. Heads of a
+layer are shuffled, and so are units, whose reads and writes get the same norm.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
-LEAD = 6.0
-"""The least lead of the best score over the next lower one, to begin with: a weight of 1/400 of that of the best."""
+LEAD = 4.0
+"""The least lead of the best score over the next lower one, to begin with: a weight of 1/55 of that of the best."""
 SPARE, MULTIPLE = 4, 4
 """At least so many directions that nothing is claimed of, and the width is a multiple of this."""
 LEAST = 1e-9
@@ -47,12 +49,13 @@ class Place:
 
     Args:
         basis: (dimensions, width), orthonormal rows.
-        scale: (dimensions,); what the original has along a direction is the projection divided by it.
+        scale, offset: (dimensions,); along a direction the original has the projection divided by the scale, plus the offset.
         since: after which stage it differs between inputs; None: it never does, and is no variable.
     """
 
     basis: Floats
     scale: Floats
+    offset: Floats
     since: ModelStage | None
 
 
@@ -107,17 +110,23 @@ def started(runs: Runs, words: Sequence[str], chance: np.random.Generator) -> St
     decoder = runs.decoder
     refuse(decoder)
     seen = streams_of(decoder, [runs.fed(runs.base(word).run) for word in words])
-    width = -(-(decoder.layout.width + SPARE) // MULTIPLE) * MULTIPLE
-    turn = np.linalg.qr(chance.standard_normal((width, width)))[0][:, : decoder.layout.width]
-    largest = np.max([np.abs(x).max(axis=(1, 2)) for streams in seen for x in streams.values()], axis=0)
-    scale = 1.0 / np.where(largest > LEAST, largest, 1.0)
+    since = _since(runs, seen)
+    affine = _affine(runs, seen, since)
+    width = -(-(affine.size + 1 + SPARE) // MULTIPLE) * MULTIPLE
+    turn = np.linalg.qr(chance.standard_normal((width, width)))[0]
+    own, constant = turn[:, : affine.size], turn[:, affine.size : affine.size + 1]
 
     def writes(matrix: Floats) -> Floats:
-        found: Floats = turn @ (scale[:, None] * matrix)
+        found: Floats = own @ affine.into @ matrix
         return found
 
     def reads(matrix: Floats) -> Floats:
-        found: Floats = (matrix / scale) @ turn.T
+        """Return what a matrix reads of the stream, without what it reads of the mean."""
+        found: Floats = matrix @ affine.back @ own.T
+        return found
+
+    def reads_all(matrix: Floats) -> Floats:
+        found: Floats = reads(matrix) + matrix @ affine.mean[:, None] @ constant.T
         return found
 
     size = max(min(matrix.shape) for layer in decoder.layers for head in layer.heads for matrix in (head.query, head.value))
@@ -126,7 +135,7 @@ def started(runs: Runs, words: Sequence[str], chance: np.random.Generator) -> St
         before = (number - 1, "feed_forward") if number else (-1, "embedding")
         leads = [_lead(head, [streams[before] for streams in seen]) for head in layer.heads]
         heads = [
-            _head(head, lead, size, reads, writes, chance) for head, lead in zip(layer.heads, leads, strict=True)
+            _head(head, lead, size, reads, reads_all, writes, chance) for head, lead in zip(layer.heads, leads, strict=True)
         ]
         order = chance.permutation(len(heads)).tolist()
         roles.append(tuple(order))
@@ -137,10 +146,10 @@ def started(runs: Runs, words: Sequence[str], chance: np.random.Generator) -> St
                 meaning="",
                 source="",
                 heads=named,
-                feed_forward=layer.feed_forward and _units(layer.feed_forward, number + 1, reads, writes, chance),
+                feed_forward=layer.feed_forward and _units(layer.feed_forward, number + 1, reads, writes, affine.mean, chance),
             )
         )
-    made = Matrix.from_dense
+    made, unembedding = Matrix.from_dense, decoder.unembedding.dense()
     soft = Decoder(
         layout=names(width),
         vocabulary=decoder.vocabulary,
@@ -149,14 +158,66 @@ def started(runs: Runs, words: Sequence[str], chance: np.random.Generator) -> St
         features=(),
         token_embedding=made(writes(decoder.token_embedding.dense())),
         position_embedding=Matrix.from_dense(np.zeros((width, 0))),
-        position_table=made(writes(_table(decoder, runs.most))),
+        position_table=made(writes(_table(decoder, runs.most) - affine.mean[:, None]) + constant),
         layers=tuple(layers),
-        unembedding=made(reads(decoder.unembedding.dense())),
-        unembedding_bias=decoder.unembedding_bias,
+        unembedding=made(reads(unembedding)),
+        unembedding_bias=made(decoder.unembedding_bias.dense() + unembedding @ affine.mean[:, None]),
         outputs=decoder.outputs,
         provenance=provenance.hidden(),
     )
-    return Start(soft, dict(_places(runs, seen, turn, scale)), tuple(roles))
+    places = {
+        name: Place(own[:, rows].T, scale, affine.mean[decoder.layout[name]], since[name])
+        for name, (rows, scale) in affine.rows.items()
+    }
+    return Start(soft, places, tuple(roles))
+
+
+@dataclass(frozen=True)
+class Affine:
+    """z = into · (y - mean), and back: y = back · z + mean.
+
+    Args:
+        rows: subspace that differs between inputs -> its rows of z, and by what they are multiplied.
+    """
+
+    into: Floats
+    back: Floats
+    mean: Floats
+    rows: Mapping[str, tuple[list[int], Floats]]
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates of z."""
+        return len(self.into)
+
+
+def _affine(runs: Runs, seen: Sequence[Streams], since: Mapping[str, ModelStage | None]) -> Affine:
+    """Return the coordinates in which training starts, see the module."""
+    layout, width = runs.decoder.layout, runs.decoder.layout.width
+    every = np.concatenate([x.reshape(width, -1) for streams in seen for x in streams.values()], axis=1)
+    mean = every.mean(axis=1)
+    apart = every - mean[:, None]
+    largest = np.abs(apart).max(axis=1)
+    scale = 1.0 / np.where(largest > LEAST, largest, 1.0)
+    forms, backs, rows = list[Floats](), list[Floats](), dict[str, tuple[list[int], Floats]]()
+    fixed = list[int]()
+    for subspace in layout.subspaces:
+        here = list(range(width))[layout[subspace.name]]
+        if since[subspace.name] is None:
+            fixed += here
+            continue
+        rows[subspace.name] = (list(range(len(forms), len(forms) + len(here))), scale[here])
+        forms += [scale[k] * np.eye(width)[k] for k in here]
+        backs += [np.eye(width)[k] / scale[k] for k in here]
+    if fixed:
+        left, sizes, _ = np.linalg.svd(apart[fixed] * scale[fixed, None] / np.sqrt(apart.shape[1]), full_matrices=False)
+        for axis, size in zip(left.T, sizes, strict=True):
+            if size > LEAST * max(1.0, sizes[0]):
+                form, back = np.zeros(width), np.zeros(width)
+                form[fixed], back[fixed] = axis * scale[fixed] / size, axis / scale[fixed] * size
+                forms.append(form)
+                backs.append(back)
+    return Affine(np.array(forms), np.array(backs).T, mean, rows)
 
 
 def _table(decoder: Decoder, positions: int) -> Floats:
@@ -181,12 +242,12 @@ def _lead(head: Head, seen: Sequence[Floats]) -> float:
 
 
 def _head(
-    head: Head, lead: float, size: int, reads: _Map, writes: _Map, chance: np.random.Generator
+    head: Head, lead: float, size: int, reads: _Map, reads_all: _Map, writes: _Map, chance: np.random.Generator
 ) -> Head:
     """Return a head in the new basis, with softmax, of `size` components."""
     factor = LEAD / lead if lead and head.weighting != "softmax" else 1.0
-    query, key = _factors(reads(head.query.dense()).T * factor, reads(head.key.dense()), size, chance)
-    output, value = _factors(writes(head.output.dense()), reads(head.value.dense()), size, chance)
+    query, key = _factors(reads_all(head.query.dense()).T * factor, reads(head.key.dense()), size, chance)
+    output, value = _factors(writes(head.output.dense()), reads_all(head.value.dense()), size, chance)
     made = Matrix.from_dense
     return Head(
         name="",
@@ -209,10 +270,12 @@ def _factors(left: Floats, right: Floats, size: int, chance: np.random.Generator
     return (u[:, :size] * half) @ turn, turn.T @ (half[:, None] * v[:size])
 
 
-def _units(part: FeedForward, number: int, reads: _Map, writes: _Map, chance: np.random.Generator) -> FeedForward:
+def _units(
+    part: FeedForward, number: int, reads: _Map, writes: _Map, mean: Floats, chance: np.random.Generator
+) -> FeedForward:
     """Return a feed-forward part in the new basis: units shuffled, each of which reads and writes alike."""
     order = chance.permutation(len(part.units))
-    read, bias = reads(part.input.dense())[order], part.input_bias.dense()[order]
+    read, bias = reads(part.input.dense())[order], (part.input_bias.dense() + part.input.dense() @ mean[:, None])[order]
     write = writes(part.output.dense())[:, order]
     sizes = np.linalg.norm(np.hstack([read, bias]), axis=1), np.linalg.norm(write, axis=0)
     ratio = np.sqrt(np.where((sizes[0] > 0) & (sizes[1] > 0), sizes[1] / np.maximum(sizes[0], LEAST), 1.0))
@@ -226,17 +289,14 @@ def _units(part: FeedForward, number: int, reads: _Map, writes: _Map, chance: np
     )
 
 
-def _places(runs: Runs, seen: Sequence[Streams], turn: Floats, scale: Floats) -> list[tuple[str, Place]]:
-    """Return where each subspace of the original is, and since when it differs between inputs."""
-    layout, found = runs.decoder.layout, list[tuple[str, Place]]()
-    own = {subspace: runs.variables[name] for name, held in subspaces_of(runs).items() for subspace in held}
+def _since(runs: Runs, seen: Sequence[Streams]) -> dict[str, ModelStage | None]:
+    """Return the stage after which each subspace of the original differs between inputs; None: it never does."""
+    layout, found = runs.decoder.layout, dict[str, ModelStage | None]()
+    own = {subspace: runs.variables[name].since for name, held in subspaces_of(runs).items() for subspace in held}
     for subspace in layout.subspaces:
-        cut, since = layout[subspace.name], None
-        if subspace.name in own:
-            since = own[subspace.name].since
-        elif subspace.width:
-            since = next((stage for stage in runs.stages if any(_differs(streams[stage][cut]) for streams in seen)), None)
-        found.append((subspace.name, Place(turn[:, cut].T, scale[cut], since)))
+        cut = layout[subspace.name]
+        first = (stage for stage in runs.stages if any(_differs(streams[stage][cut]) for streams in seen))
+        found[subspace.name] = own[subspace.name] if subspace.name in own else next(first, None) if subspace.width else None
     return found
 
 
