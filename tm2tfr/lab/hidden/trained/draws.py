@@ -19,7 +19,7 @@ import numpy as np
 
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.contract.model import ModelStage, ModelVariable
-from tm2tfr.contract.modelled import CausalRun, Settings
+from tm2tfr.contract.modelled import CausalRun, CausalValue
 from tm2tfr.contract.specification import STAGES
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.labels.patches import square_of
@@ -171,7 +171,7 @@ def logits_of(decoder: Decoder, wanted: Floats) -> tuple[Floats, Floats]:
 
 
 def interchanges(
-    runs: Runs, words: Sequence[str], written: Mapping[str, ModelStage], *, count: int, rest: int, seed: int
+    runs: Runs, words: Sequence[str], written: Mapping[str, ModelStage], *, count: int, rest: int, seed: object
 ) -> Iterator[Interchange]:
     """Yield random interchanges between runs on these inputs: of variables, each as often as others, then of the rest.
 
@@ -196,7 +196,7 @@ def interchanges(
         if found is None:
             dry[name] += 1
             continue
-        dry[name] = -10**9  # it can be exchanged
+        dry[name] = -(10**9)  # it can be exchanged
         made += 1
         yield found
     for _ in range(rest):
@@ -214,7 +214,7 @@ def _drawn(
     """Return an interchange of a variable that changes its value; None if none was found whose answers are known."""
     for _ in range(TRIES):
         here, source = runs.base(chance.choice(words)), runs.base(chance.choice(words))
-        settings: dict[tuple[str, int], object] = {}
+        settings: dict[tuple[str, int], CausalValue] = {}
         exchanges: list[Exchange] = []
         chosen = [name] + ([chance.choice(names)] if chance.random() < SEVERAL else [])
         for each in chosen:
@@ -226,9 +226,10 @@ def _drawn(
                 exchanges.append(Exchange(own, written[own], *at))
         if not exchanges:
             continue
-        checked: Settings = settings  # type: ignore[assignment]
-        run = here.model.run(checked, runs.most)
+        run = here.model.run(settings, runs.most)
         if run.unanswered:
+            continue
+        if any(each.to >= len(run.tokens) for each in exchanges):  # one of two lets a run end before the other
             continue
         wanted, before = runs.wanted(here.input, run), runs.wanted(here.input, here.run)
         effective = not np.array_equal(wanted, before, equal_nan=True)

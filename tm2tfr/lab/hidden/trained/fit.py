@@ -9,7 +9,7 @@ parts of the first ones are put. Where variables are stays as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -26,7 +26,6 @@ from tm2tfr.lab.hidden.trained.network import Network
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.weights import Decoder
-
 
 EVERY, NOISY = 10, 0.6
 
@@ -178,5 +177,3 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-

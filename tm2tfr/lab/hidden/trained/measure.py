@@ -1,8 +1,8 @@
 """How well trained weights keep a key: in the dense engine, with the key's own bases, on inputs that training never saw.
 
-Nothing here is shared with training but the interchanges that are drawn, see `tm2tfr.lab.hidden.trained.draws`. An interchange
-is right if every answer of the run is, read as the engines read it: of a labeller, logits within 1/4 of the right label's
-one-hot vector or of the right number.
+Nothing here is shared with training but how interchanges are drawn, see `tm2tfr.lab.hidden.trained.draws`. One is right if
+every answer of the run is, read as the engines read it: of a labeller, logits within 1/4 of the right label's one-hot
+vector or of the right number.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.lab.hidden.trained.draws import REST, Interchange, padded
 from tm2tfr.lab.hidden.trained.start import Place
-from tm2tfr.transformer.matrix import Floats
+from tm2tfr.transformer.matrix import AnyArray, Floats
 from tm2tfr.transformer.weights import Decoder
+
+_Change = tuple[int, int, Floats, Floats]
+"""The number of a run, the position, the projection onto what is exchanged, and the stream that it is taken from."""
 
 
 @dataclass
@@ -60,6 +63,16 @@ class Quality:
     rest: Share = field(default_factory=Share)
     variables: dict[str, Share] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        rows = (
+            ("answers right", self.answers, "inputs that training never saw"),
+            ("interchange accuracy", self.interchange, "interchanges of variables between such inputs"),
+            ("  of those", self.effective, "that change an answer"),
+            ("strictness", self.rest, "interchanges of everything else"),
+        )
+        lines = (f"  {what:<21} {share.share:.3f}  {share.right:,} of {share.of:,} {of}" for what, share, of in rows)
+        return "\n".join(lines)
+
 
 class Projections:
     """The projections onto what is exchanged, by stage.
@@ -71,13 +84,16 @@ class Projections:
     def __init__(
         self, places: Mapping[str, Place], held: Mapping[str, Sequence[str]], stages: Sequence[ModelStage]
     ) -> None:
-        order = {stage: n for n, stage in enumerate(stages)}
-        self.of_variable = {name: sum(_onto(places[each].basis) for each in own) for name, own in held.items()}
         width = next(iter(places.values())).basis.shape[1]
+        zero = np.zeros((width, width))
+        order = {stage: n for n, stage in enumerate(stages)}
+        self.of_variable: dict[str, Floats] = {
+            name: sum((_onto(places[each].basis) for each in own), zero) for name, own in held.items()
+        }
         self.of_rest: dict[ModelStage, Floats] = {}
         for stage in stages:
             there = (each for each in places.values() if each.since is not None and order[each.since] <= order[stage])
-            self.of_rest[stage] = np.eye(width) - sum((_onto(each.basis) for each in there), np.zeros((width, width)))
+            self.of_rest[stage] = np.eye(width) - sum((_onto(each.basis) for each in there), zero)
 
     def of(self, variable: str, stage: ModelStage) -> Floats:
         """Return the projection onto a variable, or onto the rest: (width, width)."""
@@ -99,19 +115,18 @@ def measured(
         plain: tokens of runs without interchange -> what is wanted.
     """
     dense, quality = DenseDecoder(decoder), Quality()
-    for (_, wanted), right in zip(plain.items(), _right(dense, list(plain), list(plain.values())), strict=True):
-        del wanted
+    for right in _right(dense, list(plain), list(plain.values())):
         quality.answers.add(right)
     every = list(drawn)
     streams = _streams(dense, sorted({each.other for each in every}))
     for same in _by_length(every):
-        changes: dict[ModelStage, list[tuple[int, int, Floats, Floats]]] = {}
+        changes: dict[ModelStage, list[_Change]] = {}
         for row, each in enumerate(same):
             for one in each.exchanges:
                 onto, theirs = projections.of(one.variable, one.stage), streams[each.other][one.stage][:, one.source]
                 changes.setdefault(one.stage, []).append((row, one.to, onto, theirs))
 
-        def stage(layer: int, part: str, x: Floats, changes: Mapping[ModelStage, list] = changes) -> None:  # type: ignore[type-arg]
+        def stage(layer: int, part: str, x: Floats, changes: Mapping[ModelStage, Sequence[_Change]] = changes) -> None:
             for row, to, onto, theirs in changes.get((layer, part), ()):
                 x[:, row, to] += onto @ (theirs - x[:, row, to])
 
@@ -142,10 +157,10 @@ def _right(dense: DenseDecoder, fed: Sequence[tuple[int, ...]], wanted: Sequence
 def _read(decoder: Decoder, logits: Floats, wanted: Sequence[Floats]) -> list[bool]:
     """Return whether every answer is right: logits (answers, runs, n), wanted (outputs, n) each."""
     due = padded(wanted, np.nan).transpose(1, 0, 2)  # (outputs, runs, n)
+    right: AnyArray = (logits.argmax(axis=0) == due[0]) | np.isnan(due[0])
     if decoder.labeller:
-        rounded = [due[n] for n in range(len(due))]
-        return [bool(right) for right in right_answers(decoder, logits, np.array(rounded)).all(axis=1)]
-    return [bool(right) for right in ((logits.argmax(axis=0) == due[0]) | np.isnan(due[0])).all(axis=1)]
+        right = right_answers(decoder, logits, due)
+    return [bool(row.all()) for row in right]
 
 
 def _streams(dense: DenseDecoder, fed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], dict[ModelStage, Floats]]:

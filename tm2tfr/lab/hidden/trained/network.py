@@ -19,8 +19,8 @@ OnTensor = Callable[[ModelStage, Tensor], Tensor]
 class Network(nn.Module):
     """A decoder whose heads all have the same size; see `tm2tfr.lab.hidden.trained.start`.
 
-    The heads of a layer are computed together; parameters have the paths of `tm2tfr.transformer.weights.matrices`, with dots
-    as underscores.
+    The heads of a layer are computed together; parameters have the paths of `tm2tfr.transformer.weights.matrices`, with
+    dots as underscores.
     """
 
     def __init__(self, decoder: Decoder, dtype: torch.dtype) -> None:
@@ -102,5 +102,3 @@ def _mask(mask: str, length: int) -> Tensor:
     """Return which keys (columns) are seen from which positions (rows)."""
     every = torch.ones(length, length, dtype=torch.bool)
     return every.tril() if mask == "future" else every.triu() if mask == "past" else every
-
-

@@ -1,15 +1,15 @@
 """Where training starts: compiled weights with softmax, a table of positions, balanced matrices, and in another basis.
 
-The stream is x = R·(T·(y - μ), 1, 0): y the original's, μ its mean over runs, R a random orthogonal matrix, a constant, and 0s
-for directions that nothing is claimed of. T scales the directions of variables to at most 1; what is the same for all inputs,
-such as i and i², is whitened instead, so that no two of its directions say nearly the same. So each variable has an
+The stream is x = R·(T·(y - μ), 1, 0): y the original's, μ its mean over runs, R a random orthogonal matrix, a constant, and
+0s for directions that nothing is claimed of. T scales the directions of variables to at most 1; what is the same for all
+inputs, such as i and i², is whitened instead, so that no two of its directions say nearly the same. So each variable has an
 orthonormal basis, columns of R, and those of different variables are orthogonal.
 
 Position features become a table of as many positions as runs have. The product of queries and keys, and that of values and
-outputs, are factorised anew: by their singular values, half on either side, turned at random; all heads have the same size.
-What keys add to all scores of a position alike, softmax does not see, and is left out. The queries are multiplied so that
-softmax is close to hard attention: the best score is ahead of the next by `LEAD` in every run that was looked at. Heads of a
-layer are shuffled, and so are units, whose reads and writes get the same norm.
+outputs, are factorised anew: by their singular values, half on either side, turned at random; all heads have the same
+size. What keys add to all scores of a position alike, softmax does not see, and is left out. The queries are multiplied so
+that softmax is close to hard attention: the best score is ahead of the next by `LEAD` in every run that was looked at.
+Heads of a layer are shuffled, and so are units, whose reads and writes get the same norm.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Place:
 
     Args:
         basis: (dimensions, width), orthonormal rows.
-        scale, offset: (dimensions,); along a direction the original has the projection divided by the scale, plus the offset.
+        scale, offset: (dimensions,); the original has the projection divided by the scale, plus the offset.
         since: after which stage it differs between inputs; None: it never does, and is no variable.
     """
 
@@ -139,6 +139,7 @@ def started(runs: Runs, words: Sequence[str], chance: np.random.Generator) -> St
         ]
         order = chance.permutation(len(heads)).tolist()
         roles.append(tuple(order))
+        part = layer.feed_forward
         named = tuple(replace(heads[k], name=f"head {number + 1}.{n}") for n, k in enumerate(order, start=1))
         layers.append(
             Layer(
@@ -146,7 +147,7 @@ def started(runs: Runs, words: Sequence[str], chance: np.random.Generator) -> St
                 meaning="",
                 source="",
                 heads=named,
-                feed_forward=layer.feed_forward and _units(layer.feed_forward, number + 1, reads, writes, affine.mean, chance),
+                feed_forward=part and _units(part, number + 1, reads, writes, affine.mean, chance),
             )
         )
     made, unembedding = Matrix.from_dense, decoder.unembedding.dense()
@@ -222,7 +223,8 @@ def _affine(runs: Runs, seen: Sequence[Streams], since: Mapping[str, ModelStage 
 
 def _table(decoder: Decoder, positions: int) -> Floats:
     """Return what positions add to the stream: (width, positions)."""
-    numbers = [[above / below for above, below in (feature(f)(i, positions) for i in range(positions))] for f in decoder.features]
+    places = [[feature(name)(i, positions) for i in range(positions)] for name in decoder.features]
+    numbers = [[above / below for above, below in row] for row in places]
     found: Floats = decoder.position_embedding.dense() @ np.array(numbers, dtype=np.float64).reshape(-1, positions)
     return found if decoder.position_table is None else found + decoder.position_table.dense()[:, :positions]
 
