@@ -1,8 +1,8 @@
 """The trained models of ``docs/how-to/realistic-models.md``: their recipes, and what came of them, in ``realistic.json``.
 
-``python docs/learned/realistic.py`` makes all of them anew, one after the other, and prints what differs from the record; with
-names only those. ``--write`` records what is made, ``--table`` prints the table of the page, ``--save FOLDER`` keeps weights
-and keys. Digests are those of one platform and its versions of torch and numpy, which the record names.
+``python docs/learned/realistic.py`` makes all of them anew, one after the other, and prints what differs from the record;
+with names only those. ``--write`` records what is made, ``--table`` prints the table of the page, ``--save FOLDER`` keeps
+weights and keys. Digests are those of one platform and its versions of torch and numpy, which the record names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tm2tfr.transformer.storage import save
 FILE = Path(__file__).with_name("realistic.json")
 Record = Mapping[str, Any]
 INTERCHANGE, ANSWERS = 0.98, 0.99
-"""What a model of the suite reaches at least: in interchanges of variables, those that change an answer too, and answers."""
+"""What a model of the suite reaches at least: in interchanges, and in those that change an answer, and in answers."""
 
 
 def records() -> list[Record]:
@@ -70,7 +70,7 @@ def share(pair: Sequence[int]) -> float:
 def table(found: Sequence[Record]) -> str:
     """Return the table of the page."""
     lines = [
-        "| source | kind | width, layers, heads | variables | noise | moved | answers | interchange | that change an answer "
+        "| source | kind | width, layers, heads | variables | noise | moved | answers | interchange | effective "
         "| least of a variable | strictness |",
         "|" + "---|" * 11,
     ]

@@ -98,6 +98,7 @@ def disguise_by_training(
     seed: int = 0,
     noise: float | None = None,
     steps: int | None = None,
+    lr: float | None = None,
     longest: int | None = None,
     progress: Progress | None = None,
 ) -> TrainedDisguise:
@@ -111,7 +112,7 @@ def disguise_by_training(
         subject: see `Subject.of`; a machine, a circuit, a program or a formula.
         seed: 0 or more.
         noise: its standard deviation as a share of the root mean square of each matrix; None: 0.3.
-        steps: those of training; None: 1,200.
+        steps, lr: those of training, and its highest learning rate; None: 1,200 and 0.01.
         longest: the most letters of an input; None: 6.
         progress: called with the number of steps done, and of all.
 
@@ -121,12 +122,15 @@ def disguise_by_training(
     """
     from tm2tfr.lab.hidden.trained.key import Recipe
     from tm2tfr.lab.hidden.trained.make import trained
+    from tm2tfr.lab.hidden.trained.start import refuse
 
     _check_seed(seed)
-    given = {"seed": seed, "noise": noise, "steps": steps, "longest": longest}
+    given = {"seed": seed, "noise": noise, "steps": steps, "lr": lr, "longest": longest}
     recipe = Recipe(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
     required("grade 4 is trained, which needs torch", ["torch"], "torch", error=DisguiseError)
-    return trained(_runs(Subject.of(subject), recipe.longest), recipe, progress)
+    found = Subject.of(subject)
+    refuse(found.decoder)
+    return trained(_runs(found, recipe.longest), recipe, progress)
 
 
 def measure_disguise(hidden: Given, key: AnyKey | str | Path) -> Remeasured:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -51,6 +50,7 @@ def trained(runs: Runs, recipe: Recipe, progress: Progress | None = None) -> Tra
 
     from tm2tfr.lab.hidden.trained.fit import Fit, Pool, fit  # noqa: PLC0415
     from tm2tfr.lab.hidden.trained.network import Network  # noqa: PLC0415
+    from tm2tfr.lab.training.made_on import made_on  # noqa: PLC0415
 
     seen, unseen = runs.part(unseen=False), runs.part(unseen=True)
     if not seen or not unseen:
@@ -64,7 +64,7 @@ def trained(runs: Runs, recipe: Recipe, progress: Progress | None = None) -> Tra
     network = Network(start.decoder, torch.float32)
     options = Fit(steps=recipe.steps, noise=recipe.noise, lr=recipe.lr)
     fit(network, Pool(runs, drawn, projections, torch.float32), options, chance, progress)
-    decoder = network.written()
+    decoder, place = network.written(), made_on(torch.device("cpu"))
     key = TrainedKey(
         name=provenance.name(runs.decoder.provenance),
         recipe=recipe,
@@ -75,7 +75,7 @@ def trained(runs: Runs, recipe: Recipe, progress: Progress | None = None) -> Tra
         heads=_heads(start),
         quality=quality_of(decoder, projections, runs, recipe),
         moved=_moved(start.decoder, decoder),
-        made_on={"platform": platform.platform(), **versions(("numpy", "torch"))},
+        made_on={name: place[name] for name in ("platform", "processor")} | versions(("numpy", "torch")),
     )
     return TrainedDisguise(decoder, key)
 
