@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tm2tfr.lab.hidden.population import Member
     from tm2tfr.lab.hidden.score import ClaimScores
     from tm2tfr.lab.hidden.suite import SuiteScores
-    from tm2tfr.lab.hidden.trained.draws import Runs
+    from tm2tfr.lab.hidden.trained.draws import SourceRuns
     from tm2tfr.lab.hidden.trained.make import Remeasured, TrainedDisguise
     from tm2tfr.lab.hidden.verify import Proved
     from tm2tfr.runs.comparison import Progress
@@ -120,13 +120,19 @@ def disguise_by_training(
         DisguiseError: if torch is missing; for weights or sources that cannot be trained, see the documentation.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
-    from tm2tfr.lab.hidden.trained.key import Recipe
+    from tm2tfr.lab.hidden.trained.key import TrainingRecipe
     from tm2tfr.lab.hidden.trained.make import trained
     from tm2tfr.lab.hidden.trained.start import refuse
 
     _check_seed(seed)
-    given = {"seed": seed, "noise": noise, "steps": steps, "lr": lr, "longest": longest}
-    recipe = Recipe(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    own = TrainingRecipe()
+    recipe = TrainingRecipe(
+        seed=seed,
+        noise=own.noise if noise is None else noise,
+        steps=own.steps if steps is None else steps,
+        lr=own.lr if lr is None else lr,
+        longest=own.longest if longest is None else longest,
+    )
     required("grade 4 is trained, which needs torch", ["torch"], "torch", error=DisguiseError)
     found = Subject.of(subject)
     refuse(found.decoder)
@@ -156,14 +162,14 @@ MOST_INPUTS, MOST_POSITIONS = 400, 32
 """The most inputs that trained weights are made and measured with, and the most positions of a run."""
 
 
-def _runs(found: Subject, longest: int) -> Runs:
+def _runs(found: Subject, longest: int) -> SourceRuns:
     """Return the runs of a source on its inputs of up to `longest` letters, all or some random ones.
 
     Raises:
         DisguiseError: if there is no causal model, or no input on which a run ends in time.
     """
     from tm2tfr.api.interventions import bases
-    from tm2tfr.lab.hidden.trained.draws import Runs
+    from tm2tfr.lab.hidden.trained.draws import SourceRuns
 
     try:
         base = bases(found, engine="dense", dtype=None, max_positions=MOST_POSITIONS)
@@ -177,7 +183,7 @@ def _runs(found: Subject, longest: int) -> Runs:
                 words[word] = size
     if not words:
         raise DisguiseError(f"{found.name}: no run of up to {MOST_POSITIONS} positions is known: use another source")
-    return Runs(found.decoder, tuple(words), base, max(words.values()))
+    return SourceRuns(found.decoder, tuple(words), base, max(words.values()))
 
 
 def _inputs(found: Subject, longest: int) -> Iterator[str]:

@@ -20,16 +20,16 @@ from tm2tfr.api.hidden import _runs
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.lab.hidden.keys import load_any_key
 from tm2tfr.lab.hidden.trained.draws import REST, interchanges
-from tm2tfr.lab.hidden.trained.key import Recipe, TrainedKey
+from tm2tfr.lab.hidden.trained.key import TrainedKey, TrainingRecipe
 from tm2tfr.lab.hidden.trained.make import TrainedDisguise, remeasured, trained
-from tm2tfr.lab.hidden.trained.measure import Projections, Share, measured
+from tm2tfr.lab.hidden.trained.measure import Projections, RightShare, measured
 from tm2tfr.lab.hidden.trained.start import started, subspaces_of
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 ROOT = Path(__file__).parents[3]
-SMALL = Recipe(seed=3, noise=0.2, steps=250, interchanges=400, measured=200)
+SMALL = TrainingRecipe(seed=3, noise=0.2, steps=250, interchanges=400, measured=200)
 """Of a circuit, some seconds."""
 
 
@@ -57,7 +57,7 @@ def noised(decoder: Decoder, size: float) -> Decoder:
 @pytest.mark.slow
 def test_trained_weights_keep_their_variables_on_inputs_that_training_never_saw() -> None:
     key = model().key
-    assert key.quality.answers == Share(6, 6)
+    assert key.quality.answers == RightShare(6, 6)
     assert key.quality.interchange.share >= 0.95
     assert key.quality.effective.share >= 0.95
     assert key.quality.effective.of >= 80
@@ -86,7 +86,7 @@ def test_the_start_computes_what_the_source_does_and_noise_undoes_it() -> None:
     written = {name: each.since for name, each in own.variables.items()}
     drawn = list(interchanges(own, unseen, written, count=100, rest=20, seed="a test"))
     before, after = (measured(each, projections, drawn, plain) for each in (start.decoder, noised(start.decoder, 1.0)))
-    assert (before.answers.share, before.interchange, before.rest) == (1, Share(100, 100), Share(20, 20))
+    assert (before.answers.share, before.interchange, before.rest) == (1, RightShare(100, 100), RightShare(20, 20))
     assert max(after.answers.share, after.interchange.share) < 0.5
     assert {each.rest for each in drawn} == {False, True}
     assert {one.variable for each in drawn for one in each.exchanges if each.rest} == {REST}
@@ -122,10 +122,10 @@ def test_a_key_is_measured_anew_and_sabotage_is_found() -> None:
     assert "their digests differ" in found.refusals[0]
     assert any(refused.startswith("answers: ") for refused in found.refusals[1:]), found
 
-    claimed = replace(key.quality, rest=Share(50, 60))
+    claimed = replace(key.quality, rest=RightShare(50, 60))
     found = remeasured(decoder, replace(key, quality=claimed), runs())
     assert found.refusals == ("rest: 50 were measured, and the key claims 50 of 60",)
-    lower = replace(key.quality, variables={**key.quality.variables, "s": Share(0, key.quality.variables["s"].of)})
+    lower = replace(key.quality, variables={**key.quality.variables, "s": RightShare(0, key.quality.variables["s"].of)})
     assert remeasured(decoder, replace(key, quality=lower), runs()).kept  # it claims less than there is
 
     found = remeasured(subject().decoder, key, runs())

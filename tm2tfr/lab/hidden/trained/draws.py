@@ -62,7 +62,7 @@ class Interchange:
         word, source: the inputs of the two.
         tokens: what is fed, by number; other: what is fed in the other run.
         exchanges: what is taken from it.
-        wanted: what has to be answered, see `Runs.wanted`.
+        wanted: what has to be answered, see `SourceRuns.wanted`.
         effective: whether an answer differs from that without the interchange.
     """
 
@@ -86,7 +86,7 @@ def held_out(word: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Runs:
+class SourceRuns:
     """The runs of a source, and how their answers are written as numbers.
 
     Args:
@@ -171,7 +171,7 @@ def logits_of(decoder: Decoder, wanted: Floats) -> tuple[Floats, Floats]:
 
 
 def interchanges(
-    runs: Runs, words: Sequence[str], written: Mapping[str, ModelStage], *, count: int, rest: int, seed: object
+    runs: SourceRuns, words: Sequence[str], written: Mapping[str, ModelStage], *, count: int, rest: int, seed: object
 ) -> Iterator[Interchange]:
     """Yield random interchanges between runs on these inputs: of variables, each as often as others, then of the rest.
 
@@ -204,7 +204,7 @@ def interchanges(
 
 
 def _drawn(
-    runs: Runs,
+    runs: SourceRuns,
     words: Sequence[str],
     written: Mapping[str, ModelStage],
     names: Sequence[str],
@@ -238,7 +238,7 @@ def _drawn(
     return None
 
 
-def _place(runs: Runs, here: Base, source: Base, name: str, chance: random.Random) -> tuple[int, int] | None:
+def _place(runs: SourceRuns, here: Base, source: Base, name: str, chance: random.Random) -> tuple[int, int] | None:
     """Return two positions at which a variable differs, and can be set to the other value; None if none was drawn."""
     variable = runs.variables[name]
     ours, theirs = (each.run.cells[: runs.most] for each in (here, source))
@@ -252,7 +252,7 @@ def _place(runs: Runs, here: Base, source: Base, name: str, chance: random.Rando
     return at, there
 
 
-def _rest(runs: Runs, words: Sequence[str], chance: random.Random) -> Interchange:
+def _rest(runs: SourceRuns, words: Sequence[str], chance: random.Random) -> Interchange:
     """Return an interchange of the rest, at one position or at all."""
     here, source = runs.base(chance.choice(words)), runs.base(chance.choice(words))
     tokens, other = runs.fed(here.run), runs.fed(source.run)

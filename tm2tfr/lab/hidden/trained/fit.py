@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.contract.model import ModelStage
-from tm2tfr.lab.hidden.trained.draws import Interchange, Runs, logits_of, padded
+from tm2tfr.lab.hidden.trained.draws import Interchange, SourceRuns, logits_of, padded
 from tm2tfr.lab.hidden.trained.measure import Projections
 from tm2tfr.lab.hidden.trained.network import Network
 from tm2tfr.runs.comparison import Progress
@@ -57,10 +57,12 @@ class Fit:
         return range(0, max(1, int(NOISY * self.steps)), EVERY)
 
 
-class Pool:
+class InterchangePool:
     """Interchanges as tensors."""
 
-    def __init__(self, runs: Runs, drawn: Sequence[Interchange], projections: Projections, dtype: torch.dtype) -> None:
+    def __init__(
+        self, runs: SourceRuns, drawn: Sequence[Interchange], projections: Projections, dtype: torch.dtype
+    ) -> None:
         decoder = runs.decoder
         self.labeller, self.dtype = decoder.labeller, dtype
         self.tokens, self.lengths = _fed([each.tokens for each in drawn])
@@ -97,7 +99,9 @@ def _wanted(decoder: Decoder, rows: Sequence[Floats], dtype: torch.dtype) -> tup
     return found[0], found[1]
 
 
-def fit(network: Network, pool: Pool, options: Fit, chance: np.random.Generator, progress: Progress | None) -> None:
+def fit(
+    network: Network, pool: InterchangePool, options: Fit, chance: np.random.Generator, progress: Progress | None
+) -> None:
     """Add noise to weights and train them, in place, on one thread.
 
     Raises:
@@ -133,7 +137,7 @@ def _batches(number: int, options: Fit, chance: np.random.Generator) -> Iterator
         order = order[size:]
 
 
-def _loss(network: Network, pool: Pool, which: Tensor) -> Tensor:
+def _loss(network: Network, pool: InterchangePool, which: Tensor) -> Tensor:
     kept: dict[ModelStage, Tensor] = {}
 
     def keep(stage: ModelStage, x: Tensor) -> Tensor:
@@ -160,7 +164,7 @@ def _cut(tokens: Tensor, lengths: Tensor, which: Tensor) -> tuple[Tensor, Tensor
     return tokens[which, : int(own.max())], own
 
 
-def _error(pool: Pool, logits: Tensor, wanted: tuple[Tensor, Tensor], which: Tensor) -> Tensor:
+def _error(pool: InterchangePool, logits: Tensor, wanted: tuple[Tensor, Tensor], which: Tensor) -> Tensor:
     """Return the loss of logits, (B, L, answers): cross-entropy of tokens, and squared errors of a labeller's logits."""
     length = logits.shape[1]
     right, counts = (each[which, :length] for each in wanted)

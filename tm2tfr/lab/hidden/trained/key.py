@@ -30,8 +30,8 @@ from tm2tfr.base.files import write_text
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.hidden.claim import HiddenTruth, orthonormal, surface_of
 from tm2tfr.lab.hidden.key import FORMAT, VERSION, unpacked
-from tm2tfr.lab.hidden.trained.measure import Quality, Share
-from tm2tfr.lab.hidden.trained.start import Place
+from tm2tfr.lab.hidden.trained.measure import Quality, RightShare
+from tm2tfr.lab.hidden.trained.start import TrainedPlace
 from tm2tfr.lab.hidden.words import role_of
 from tm2tfr.transformer.storage import dumps
 from tm2tfr.transformer.weights import Decoder, Head
@@ -40,7 +40,7 @@ GRADE = 4
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TrainingRecipe:
     """What decides trained weights, beside their source, the platform and the versions of torch and numpy.
 
     Args:
@@ -63,7 +63,7 @@ class Recipe:
         for name in ("noise", "lr", "steps", "longest", "interchanges", "measured"):
             own, least = getattr(self, name), 0.0 if name in ("noise", "lr") else 0.5
             if not least < own < np.inf:
-                raise DisguiseError(f"{name} cannot be {own}: use for example {getattr(Recipe, name)}")
+                raise DisguiseError(f"{name} cannot be {own}: use for example {getattr(TrainingRecipe, name)}")
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class TrainedKey:
     """
 
     name: str
-    recipe: Recipe
+    recipe: TrainingRecipe
     digest: str
     original: Decoder
-    places: Mapping[str, Place]
+    places: Mapping[str, TrainedPlace]
     variables: Mapping[str, Sequence[str]]
     heads: Mapping[str, str]
     quality: Quality
@@ -146,7 +146,7 @@ class TrainedKey:
             "original": base64.b64encode(zlib.compress(dumps(self.original), 9)).decode("ascii"),
         }
 
-    def _place(self, name: str, place: Place) -> dict[str, object]:
+    def _place(self, name: str, place: TrainedPlace) -> dict[str, object]:
         layer, part = place.since or (-1, "embedding")
         labels = self.original.layout.subspace(name).labels
         numbers = {"basis": place.basis, "scale": place.scale, "offset": place.offset}
@@ -180,7 +180,7 @@ def trained_key(found: PlainData, file: str = "<key>") -> TrainedKey:
         return _checked(
             TrainedKey(
                 name=str(found["name"]),
-                recipe=Recipe(**found["recipe"]),
+                recipe=TrainingRecipe(**found["recipe"]),
                 digest=str(found["digest"]),
                 original=unpacked(found["original"], file),
                 places={str(name): _read_place(each) for name, each in found["places"].items()},
@@ -217,14 +217,14 @@ def _checked(key: TrainedKey) -> TrainedKey:
     return key
 
 
-def _share(pair: object) -> Share:
+def _share(pair: object) -> RightShare:
     if not isinstance(pair, list) or [type(each) for each in pair] != [int, int] or not 0 <= pair[0] <= pair[1]:
         raise TypeError(f"{pair!r} is not how many are right, and of how many")
-    return Share(*pair)
+    return RightShare(*pair)
 
 
-def _read_place(found: PlainData) -> Place:
+def _read_place(found: PlainData) -> TrainedPlace:
     numbers = [np.array(found[name], dtype=np.float64) for name in ("basis", "scale", "offset")]
     if numbers[0].ndim != 2 or not all(np.isfinite(each).all() for each in numbers):
         raise TypeError("a basis is a list of vectors of finite numbers")
-    return Place(numbers[0], numbers[1], numbers[2], (int(found["layer"]) - 1, str(found["part"])))
+    return TrainedPlace(numbers[0], numbers[1], numbers[2], (int(found["layer"]) - 1, str(found["part"])))

@@ -9,9 +9,9 @@ import numpy as np
 
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.lab.hidden.key import hidden_digest
-from tm2tfr.lab.hidden.trained.draws import Interchange, Runs, interchanges
-from tm2tfr.lab.hidden.trained.key import FIGURES, Recipe, TrainedKey
-from tm2tfr.lab.hidden.trained.measure import Projections, Quality, Share, measured
+from tm2tfr.lab.hidden.trained.draws import Interchange, SourceRuns, interchanges
+from tm2tfr.lab.hidden.trained.key import FIGURES, TrainedKey, TrainingRecipe
+from tm2tfr.lab.hidden.trained.measure import Projections, Quality, RightShare, measured
 from tm2tfr.lab.hidden.trained.start import Start, started, subspaces_of
 from tm2tfr.lab.line.pool import versions
 from tm2tfr.runs.comparison import Progress
@@ -36,7 +36,7 @@ class TrainedDisguise:
     key: TrainedKey
 
 
-def trained(runs: Runs, recipe: Recipe, progress: Progress | None = None) -> TrainedDisguise:
+def trained(runs: SourceRuns, recipe: TrainingRecipe, progress: Progress | None = None) -> TrainedDisguise:
     """Return weights that are trained to keep the variables of a source, and their key.
 
     Args:
@@ -48,7 +48,7 @@ def trained(runs: Runs, recipe: Recipe, progress: Progress | None = None) -> Tra
     """
     import torch  # noqa: PLC0415  (measuring goes without)
 
-    from tm2tfr.lab.hidden.trained.fit import Fit, Pool, fit  # noqa: PLC0415
+    from tm2tfr.lab.hidden.trained.fit import Fit, InterchangePool, fit  # noqa: PLC0415
     from tm2tfr.lab.hidden.trained.network import Network  # noqa: PLC0415
     from tm2tfr.lab.training.made_on import made_on  # noqa: PLC0415
 
@@ -63,7 +63,7 @@ def trained(runs: Runs, recipe: Recipe, progress: Progress | None = None) -> Tra
     drawn = list(_interchanges(runs, seen, recipe.interchanges, f"{recipe.seed}"))
     network = Network(start.decoder, torch.float32)
     options = Fit(steps=recipe.steps, noise=recipe.noise, lr=recipe.lr)
-    fit(network, Pool(runs, drawn, projections, torch.float32), options, chance, progress)
+    fit(network, InterchangePool(runs, drawn, projections, torch.float32), options, chance, progress)
     decoder, place = network.written(), made_on(torch.device("cpu"))
     key = TrainedKey(
         name=provenance.name(runs.decoder.provenance),
@@ -80,14 +80,14 @@ def trained(runs: Runs, recipe: Recipe, progress: Progress | None = None) -> Tra
     return TrainedDisguise(decoder, key)
 
 
-def quality_of(decoder: Decoder, projections: Projections, runs: Runs, recipe: Recipe) -> Quality:
+def quality_of(decoder: Decoder, projections: Projections, runs: SourceRuns, recipe: TrainingRecipe) -> Quality:
     """Return how well weights keep to projections, on the inputs that are held out."""
     unseen = runs.part(unseen=True)
     plain = {runs.fed(runs.base(word).run): runs.wanted(word, runs.base(word).run) for word in unseen}
     return measured(decoder, projections, _interchanges(runs, unseen, recipe.measured, f"{recipe.seed} {HELD}"), plain)
 
 
-def _interchanges(runs: Runs, words: tuple[str, ...], count: int, seed: str) -> Iterator[Interchange]:
+def _interchanges(runs: SourceRuns, words: tuple[str, ...], count: int, seed: str) -> Iterator[Interchange]:
     written = {name: each.since for name, each in runs.variables.items()}
     return interchanges(runs, words, written, count=count, rest=count // OF_REST, seed=seed)
 
@@ -126,7 +126,7 @@ class Remeasured:
         return not self.refusals
 
 
-def remeasured(hidden: Decoder, key: TrainedKey, runs: Runs) -> Remeasured:
+def remeasured(hidden: Decoder, key: TrainedKey, runs: SourceRuns) -> Remeasured:
     """Measure the claims of a key anew, on the interchanges that its recipe draws."""
     if (reason := _unfit(hidden, key)) is not None:
         return Remeasured(None, (reason,))
@@ -140,7 +140,7 @@ def remeasured(hidden: Decoder, key: TrainedKey, runs: Runs) -> Remeasured:
     for name in FIGURES:
         refusals += _less(name, getattr(quality, name), getattr(key.quality, name))
     for name in sorted({*quality.variables, *key.quality.variables}):
-        none = Share()
+        none = RightShare()
         refusals += _less(f"interchange of {name}", *(q.variables.get(name, none) for q in (quality, key.quality)))
     return Remeasured(quality, tuple(refusals))
 
@@ -159,7 +159,7 @@ def _unfit(hidden: Decoder, key: TrainedKey) -> str | None:
     return None
 
 
-def _less(what: str, found: Share, claimed: Share) -> Iterator[str]:
+def _less(what: str, found: RightShare, claimed: RightShare) -> Iterator[str]:
     if found.of != claimed.of:
         yield f"{what}: {found.of:,} were measured, and the key claims {claimed.right:,} of {claimed.of:,}"
     elif found.right < claimed.right - max(1, LESS * claimed.of):

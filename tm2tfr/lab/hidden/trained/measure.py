@@ -16,7 +16,7 @@ from tm2tfr.contract.model import ModelStage
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.lab.hidden.trained.draws import REST, Interchange, padded
-from tm2tfr.lab.hidden.trained.start import Place
+from tm2tfr.lab.hidden.trained.start import TrainedPlace
 from tm2tfr.transformer.matrix import AnyArray, Floats
 from tm2tfr.transformer.weights import Decoder
 
@@ -25,7 +25,7 @@ _Change = tuple[int, int, Floats, Floats]
 
 
 @dataclass
-class Share:
+class RightShare:
     """How many of how many are right."""
 
     right: int = 0
@@ -57,11 +57,11 @@ class Quality:
         variables: those of `interchange` that exchange a variable.
     """
 
-    answers: Share = field(default_factory=Share)
-    interchange: Share = field(default_factory=Share)
-    effective: Share = field(default_factory=Share)
-    rest: Share = field(default_factory=Share)
-    variables: dict[str, Share] = field(default_factory=dict)
+    answers: RightShare = field(default_factory=RightShare)
+    interchange: RightShare = field(default_factory=RightShare)
+    effective: RightShare = field(default_factory=RightShare)
+    rest: RightShare = field(default_factory=RightShare)
+    variables: dict[str, RightShare] = field(default_factory=dict)
 
     def __str__(self) -> str:
         rows = (
@@ -82,7 +82,7 @@ class Projections:
     """
 
     def __init__(
-        self, places: Mapping[str, Place], held: Mapping[str, Sequence[str]], stages: Sequence[ModelStage]
+        self, places: Mapping[str, TrainedPlace], held: Mapping[str, Sequence[str]], stages: Sequence[ModelStage]
     ) -> None:
         width = next(iter(places.values())).basis.shape[1]
         zero = np.zeros((width, width))
@@ -139,7 +139,7 @@ def measured(
             if each.effective:
                 quality.effective.add(right)
             for name in {one.variable for one in each.exchanges}:
-                quality.variables.setdefault(name, Share()).add(right)
+                quality.variables.setdefault(name, RightShare()).add(right)
     return quality
 
 

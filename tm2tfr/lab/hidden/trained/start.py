@@ -22,7 +22,7 @@ import numpy as np
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.contract.model import ModelStage
 from tm2tfr.engines.dense import DenseDecoder
-from tm2tfr.lab.hidden.trained.draws import Runs
+from tm2tfr.lab.hidden.trained.draws import SourceRuns
 from tm2tfr.lab.hidden.wide import names
 from tm2tfr.lab.labels.patches import subspace_of
 from tm2tfr.transformer import provenance
@@ -39,12 +39,12 @@ LEAST = 1e-9
 
 _Map = Callable[[Floats], Floats]
 
-Streams = Mapping[ModelStage, Floats]
+StagedStreams = Mapping[ModelStage, Floats]
 """Stage -> the streams of runs of one length: (width, runs, n)."""
 
 
 @dataclass(frozen=True)
-class Place:
+class TrainedPlace:
     """Where a subspace of the original is in trained weights.
 
     Args:
@@ -68,7 +68,7 @@ class Start:
     """
 
     decoder: Decoder
-    places: Mapping[str, Place]
+    places: Mapping[str, TrainedPlace]
     roles: tuple[tuple[int, ...], ...]
 
 
@@ -85,12 +85,12 @@ def refuse(decoder: Decoder) -> None:
             raise DisguiseError(f"grade 4 trains weights with plain attention, and these have {what}: use another grade")
 
 
-def streams_of(decoder: Decoder, fed: Sequence[Sequence[int]]) -> list[Streams]:
+def streams_of(decoder: Decoder, fed: Sequence[Sequence[int]]) -> list[StagedStreams]:
     """Return the streams of runs, those of one length together."""
     dense, by_length = DenseDecoder(decoder), dict[int, list[Sequence[int]]]()
     for tokens in fed:
         by_length.setdefault(len(tokens), []).append(tokens)
-    found: list[Streams] = []
+    found: list[StagedStreams] = []
     for same in by_length.values():
         seen: dict[ModelStage, Floats] = {}
         dense.staged(np.array(same), lambda layer, part, x, seen=seen: seen.update({(layer, part): x.copy()}))  # type: ignore[misc]
@@ -98,7 +98,7 @@ def streams_of(decoder: Decoder, fed: Sequence[Sequence[int]]) -> list[Streams]:
     return found
 
 
-def started(runs: Runs, words: Sequence[str], chance: np.random.Generator) -> Start:
+def started(runs: SourceRuns, words: Sequence[str], chance: np.random.Generator) -> Start:
     """Return the weights that training starts from.
 
     Args:
@@ -167,14 +167,14 @@ def started(runs: Runs, words: Sequence[str], chance: np.random.Generator) -> St
         provenance=provenance.hidden(),
     )
     places = {
-        name: Place(own[:, rows].T, scale, affine.mean[decoder.layout[name]], since[name])
+        name: TrainedPlace(own[:, rows].T, scale, affine.mean[decoder.layout[name]], since[name])
         for name, (rows, scale) in affine.rows.items()
     }
     return Start(soft, places, tuple(roles))
 
 
 @dataclass(frozen=True)
-class Affine:
+class CentredCoordinates:
     """z = into · (y - mean), and back: y = back · z + mean.
 
     Args:
@@ -192,7 +192,7 @@ class Affine:
         return len(self.into)
 
 
-def _affine(runs: Runs, seen: Sequence[Streams], since: Mapping[str, ModelStage | None]) -> Affine:
+def _affine(runs: SourceRuns, seen: Sequence[StagedStreams], since: Mapping[str, ModelStage | None]) -> CentredCoordinates:
     """Return the coordinates in which training starts, see the module."""
     layout, width = runs.decoder.layout, runs.decoder.layout.width
     every = np.concatenate([x.reshape(width, -1) for streams in seen for x in streams.values()], axis=1)
@@ -218,7 +218,7 @@ def _affine(runs: Runs, seen: Sequence[Streams], since: Mapping[str, ModelStage 
                 form[fixed], back[fixed] = axis * scale[fixed] / size, axis / scale[fixed] * size
                 forms.append(form)
                 backs.append(back)
-    return Affine(np.array(forms), np.array(backs).T, mean, rows)
+    return CentredCoordinates(np.array(forms), np.array(backs).T, mean, rows)
 
 
 def _table(decoder: Decoder, positions: int) -> Floats:
@@ -291,7 +291,7 @@ def _units(
     )
 
 
-def _since(runs: Runs, seen: Sequence[Streams]) -> dict[str, ModelStage | None]:
+def _since(runs: SourceRuns, seen: Sequence[StagedStreams]) -> dict[str, ModelStage | None]:
     """Return the stage after which each subspace of the original differs between inputs; None: it never does."""
     layout, found = runs.decoder.layout, dict[str, ModelStage | None]()
     own = {subspace: runs.variables[name].since for name, held in subspaces_of(runs).items() for subspace in held}
@@ -302,7 +302,7 @@ def _since(runs: Runs, seen: Sequence[Streams]) -> dict[str, ModelStage | None]:
     return found
 
 
-def subspaces_of(runs: Runs) -> dict[str, tuple[str, ...]]:
+def subspaces_of(runs: SourceRuns) -> dict[str, tuple[str, ...]]:
     """Return variable -> the names of its subspaces, its mirrors' too."""
     layout, every = runs.decoder.layout, runs.variables.items()
     return {
