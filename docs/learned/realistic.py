@@ -1,8 +1,9 @@
 """The trained models of ``docs/how-to/realistic-models.md``: their recipes, and what came of them, in ``realistic.json``.
 
 ``python docs/learned/realistic.py`` makes all of them anew, one after the other, and prints what differs from the record;
-with names only those. ``--write`` records what is made, ``--table`` prints the table of the page, ``--save FOLDER`` keeps
-weights and keys. Digests are those of one platform and its versions of torch and numpy, which the record names.
+with names only those. ``--write`` records what is made, and keeps weights and key in ``realistic/`` if they reach what the
+suite has to; ``--table`` prints the table of the page. Digests are those of one platform, processor and its versions of torch
+and numpy, which the record names.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import tm2tfr
 from tm2tfr.base.files import write_text
 from tm2tfr.lab.hidden.trained.key import FIGURES
 from tm2tfr.lab.hidden.trained.make import TrainedDisguise
 from tm2tfr.transformer.storage import save
+from tm2tfr.transformer.weights import Decoder, matrices
 
-FILE = Path(__file__).with_name("realistic.json")
+FILE, FOLDER = Path(__file__).with_name("realistic.json"), Path(__file__).with_name("realistic")
 Record = Mapping[str, Any]
 INTERCHANGE, ANSWERS = 0.98, 0.99
 """What a model of the suite reaches at least: in interchanges, and in those that change an answer, and in answers."""
@@ -53,8 +57,36 @@ def result(model: TrainedDisguise) -> Record:
         **{name: getattr(key.quality, name).as_list() for name in FIGURES},
         "worst": worst.as_list(),
         "moved": round(key.moved, 3),
+        "shape": {"compiled": shape(key.original), "trained": shape(decoder)},
         "made_on": dict(key.made_on),
     }
+
+
+def keep(name: str, model: TrainedDisguise) -> None:
+    """Record a model, and keep its weights and key if it belongs to the suite."""
+    found = result(model)
+    new = [{**each, "result": found} if each["source"] == name else each for each in records()]
+    write_text(FILE, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
+    if reaches(found):
+        FOLDER.mkdir(exist_ok=True)
+        save(model.decoder, FOLDER / f"{name}.safetensors")
+        model.key.save(FOLDER / f"{name}.json")
+
+
+def shape(decoder: Decoder) -> list[float]:
+    """Return the kurtosis of the entries of matrices, each divided by the root mean square of its own; the share of 0s."""
+    dense = [matrix.dense() for matrix in matrices(decoder).values() if matrix.nonzero and matrix.shape[1] > 1]
+    entries = np.concatenate([(each / np.sqrt((each**2).mean())).ravel() for each in dense])
+    return [round(float((entries**4).mean()), 1), round(float((entries == 0).mean()), 2)]
+
+
+def shapes(found: Sequence[Record]) -> str:
+    """Return the sentence of the page about the entries of all models."""
+    told = []
+    for what in ("compiled", "trained"):
+        kurtosis, zeros = zip(*(record["result"]["shape"][what] for record in found), strict=True)
+        told.append(f"{min(kurtosis):g} to {max(kurtosis):g}, and {min(zeros):.0%} to {max(zeros):.0%} of them 0")
+    return f"compiled weights have a kurtosis of {told[0]}; trained ones of {told[1].removesuffix(', and 0% to 0% of them 0')}, and none is 0"
 
 
 def reaches(record: Record) -> bool:
@@ -68,13 +100,13 @@ def share(pair: Sequence[int]) -> float:
 
 
 def table(found: Sequence[Record]) -> str:
-    """Return the table of the page."""
+    """Return the table of the page: first the suite, then what does not reach what the suite has to."""
     lines = [
         "| source | kind | width, layers, heads | variables | noise | moved | answers | interchange | effective "
         "| least of a variable | strictness |",
         "|" + "---|" * 11,
     ]
-    for record in found:
+    for record in sorted(found, key=lambda each: not reaches(each["result"])):
         made_of = record["result"]
         options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in record["options"].items())
         cells = [
@@ -96,7 +128,6 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="sources; by default all")
     parser.add_argument("--write", action="store_true", help="record what is made")
     parser.add_argument("--table", action="store_true", help="print the table of what is recorded, and make nothing")
-    parser.add_argument("--save", type=Path, help="a folder for weights and keys")
     given = parser.parse_args()
     if given.table:
         print(table([record for record in records() if "result" in record]))
@@ -114,13 +145,8 @@ def main() -> int:
         differing += differs
         told = "differs from the record" if before and differs else "new" if differs else "as recorded"
         print(f"{name}: {told}, {time.monotonic() - began:.0f} s\n{model.key.quality}", flush=True)
-        if given.save is not None:
-            given.save.mkdir(parents=True, exist_ok=True)
-            save(model.decoder, given.save / f"{name}.safetensors")
-            model.key.save(given.save / f"{name}.json")
         if given.write:
-            new = [{**each, "result": found} if each["source"] == name else each for each in records()]
-            write_text(FILE, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
+            keep(name, model)
     return 1 if differing and not given.write else 0
 
 

@@ -217,6 +217,19 @@ def test_the_recorded_models_reach_what_the_page_says() -> None:
     assert len({record["kind"] for record in suite}) >= 3
     page = (ROOT / "docs/how-to/realistic-models.md").read_text(encoding="utf-8")
     assert own.table(own.records()) in page
+    assert own.shapes(own.records()) in " ".join(page.split())
+    kept = {path.stem for path in own.FOLDER.glob("*.safetensors")}
+    assert kept == {path.stem for path in own.FOLDER.glob("*.json")} == {record["source"] for record in suite}
+    assert {load_any_key(own.FOLDER / f"{name}.json").digest for name in kept} == {r["result"]["digest"] for r in suite}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["c17", "multiplexer", "shift", "hop-1", "since-b"])
+def test_a_recorded_model_is_what_its_key_claims(name: str) -> None:
+    """Measured anew, without torch."""
+    folder = script().FOLDER
+    found = tm2tfr.measure_disguise(folder / f"{name}.safetensors", folder / f"{name}.json")
+    assert found.kept, found.refusals
 
 
 @pytest.mark.slow
