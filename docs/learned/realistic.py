@@ -2,8 +2,8 @@
 
 ``python docs/learned/realistic.py`` makes all of them anew, one after the other, and prints what differs from the record;
 with names only those. ``--write`` records what is made, and keeps weights and key in ``realistic/`` if they reach what the
-suite has to; ``--table`` prints the table of the page. Digests are those of one platform, processor and its versions of torch
-and numpy, which the record names.
+suite has to; ``--table`` prints the table of the page. Digests are those of one platform, processor and its versions of
+torch and numpy, which the record names.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ def shapes(found: Sequence[Record]) -> str:
     told = []
     for what in ("compiled", "trained"):
         kurtosis, zeros = zip(*(record["result"]["shape"][what] for record in found), strict=True)
-        told.append(f"{min(kurtosis):g} to {max(kurtosis):g}, and {min(zeros):.0%} to {max(zeros):.0%} of them 0")
-    return f"compiled weights have a kurtosis of {told[0]}; trained ones of {told[1].removesuffix(', and 0% to 0% of them 0')}, and none is 0"
+        none = "none of them 0" if not any(zeros) else f"{min(zeros):.0%} to {max(zeros):.0%} of them 0"
+        told.append(f"{what} ones have a kurtosis of {min(kurtosis):g} to {max(kurtosis):g}, and {none}")
+    return "; ".join(told)
 
 
 def reaches(record: Record) -> bool:
