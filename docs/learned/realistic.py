@@ -20,7 +20,8 @@ import numpy as np
 
 import tm2tfr
 from tm2tfr.base.files import write_text
-from tm2tfr.lab.hidden.trained.key import FIGURES
+from tm2tfr.lab.hidden.suite import FORMAT, INDEX
+from tm2tfr.lab.hidden.trained.key import FIGURES, GRADE
 from tm2tfr.lab.hidden.trained.make import TrainedDisguise
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder, matrices
@@ -71,6 +72,14 @@ def keep(name: str, model: TrainedDisguise) -> None:
         FOLDER.mkdir(exist_ok=True)
         save(model.decoder, FOLDER / f"{name}.safetensors")
         model.key.save(FOLDER / f"{name}.json")
+        write_text(FOLDER / INDEX, json.dumps(index(new), indent=1) + "\n")
+
+
+def index(found: Sequence[Record]) -> Record:
+    """Return what ``tm2tfr score docs/learned/realistic --baseline blind`` reads: the suite's files."""
+    names = [record["source"] for record in found if "result" in record and reaches(record["result"])]
+    models = [{"model": f"{name}.safetensors", "key": f"{name}.json", "grade": GRADE} for name in names]
+    return {"format": FORMAT, "models": models}
 
 
 def shape(decoder: Decoder) -> list[float]:

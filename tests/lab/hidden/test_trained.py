@@ -219,8 +219,18 @@ def test_the_recorded_models_reach_what_the_page_says() -> None:
     assert own.table(own.records()) in page
     assert own.shapes(own.records()) in " ".join(page.split())
     kept = {path.stem for path in own.FOLDER.glob("*.safetensors")}
-    assert kept == {path.stem for path in own.FOLDER.glob("*.json")} == {record["source"] for record in suite}
+    assert kept == {path.stem for path in own.FOLDER.glob("*.json")} - {"suite"} == {record["source"] for record in suite}
+    listed = json.loads((own.FOLDER / "suite.json").read_text(encoding="utf-8"))
+    assert listed == own.index(own.records())
     assert {load_any_key(own.FOLDER / f"{name}.json").digest for name in kept} == {r["result"]["digest"] for r in suite}
+
+
+@pytest.mark.slow
+def test_base_lines_score_the_recorded_models_as_a_suite() -> None:
+    own = script()
+    found = tm2tfr.score_baseline(own.FOLDER, "blind").as_dict()
+    assert found["models"] == {"4": len(own.index(own.records())["models"])}
+    assert 0 < found["grades"]["4"]["subspaces"]["measure"] < 0.3  # type: ignore[index]
 
 
 @pytest.mark.slow
