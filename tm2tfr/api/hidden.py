@@ -114,7 +114,7 @@ def disguise_by_training(
         noise: its standard deviation as a share of the root mean square of each matrix; None: 0.3.
         steps, lr: those of training, and its highest learning rate; None: 1,200 and 0.01.
         longest: the most letters of an input; None: 6.
-        progress: called with the number of steps done, and of all.
+        progress: called with the number of interchanges drawn and steps done, and of all.
 
     Raises:
         DisguiseError: if torch is missing; for weights or sources that cannot be trained, see the documentation.

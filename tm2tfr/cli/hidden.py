@@ -161,7 +161,7 @@ def _train(found: Subject, output: Path, key: Path, *, seed: int, noise: float |
     from tm2tfr.api.hidden import disguise_by_training
     from tm2tfr.transformer.storage import save
 
-    with making("steps", meanwhile="training") as progress:
+    with making("interchanges and steps", meanwhile="training") as progress:
         made = disguise_by_training(found, seed=seed, noise=noise, steps=steps, progress=progress)
     save(made.decoder, output)
     made.key.save(key)

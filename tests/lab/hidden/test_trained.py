@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -195,7 +196,7 @@ def test_other_grades_are_not_measured_and_torch_is_asked_for(monkeypatch: pytes
         tm2tfr.measure_disguise("half-adder", hidden("half-adder", 1).key)
     with pytest.raises(DisguiseError, match="grade 4 is trained, and no disguise of the same function"):
         tm2tfr.disguise("half-adder", grade=4)
-    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(DisguiseError, match=r"grade 4 is trained, which needs torch .*pip install 'tm2tfr\[torch\]'"):
         tm2tfr.disguise_by_training("half-adder")
 
@@ -235,9 +236,10 @@ def test_base_lines_score_the_recorded_models_as_a_suite() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["c17", "multiplexer", "shift", "hop-1", "since-b"])
-def test_a_recorded_model_is_what_its_key_claims(name: str) -> None:
+def test_a_recorded_model_is_what_its_key_claims(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measured anew, without torch."""
     folder = script().FOLDER
+    monkeypatch.setitem(sys.modules, "torch", None)
     found = tm2tfr.measure_disguise(folder / f"{name}.safetensors", folder / f"{name}.json")
     assert found.kept, found.refusals
 

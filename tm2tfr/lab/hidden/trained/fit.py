@@ -9,7 +9,7 @@ parts of the first ones are put. Where variables are stays as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,10 +20,9 @@ from torch.nn import functional
 
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.contract.model import ModelStage
-from tm2tfr.lab.hidden.trained.draws import Interchange, SourceRuns, logits_of, padded
-from tm2tfr.lab.hidden.trained.measure import Projections
+from tm2tfr.lab.hidden.trained.draws import REST, Interchange, SourceRuns, logits_of, padded
 from tm2tfr.lab.hidden.trained.network import Network
-from tm2tfr.runs.comparison import Progress
+from tm2tfr.lab.hidden.trained.start import TrainedPlace, subspaces_of
 from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.weights import Decoder
 
@@ -61,7 +60,7 @@ class InterchangePool:
     """Interchanges as tensors."""
 
     def __init__(
-        self, runs: SourceRuns, drawn: Sequence[Interchange], projections: Projections, dtype: torch.dtype
+        self, runs: SourceRuns, drawn: Sequence[Interchange], places: Mapping[str, TrainedPlace], dtype: torch.dtype
     ) -> None:
         decoder = runs.decoder
         self.labeller, self.dtype = decoder.labeller, dtype
@@ -72,7 +71,7 @@ class InterchangePool:
         self.other_wanted = _wanted(decoder, [own[each.source] for each in drawn], dtype)
         onto = dict.fromkeys((one.variable, one.stage) for each in drawn for one in each.exchanges)
         number = {place: n for n, place in enumerate(onto)}
-        self.onto = torch.tensor(np.array([projections.of(*place) for place in onto]), dtype=dtype)
+        self.onto = torch.tensor(np.array([_onto(runs, places, *each) for each in onto]), dtype=dtype)
         self.stages = list(runs.stages)
         rows = [
             [(self.stages.index(one.stage), number[one.variable, one.stage], one.to, one.source) for one in each.exchanges]
@@ -83,6 +82,20 @@ class InterchangePool:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+
+def _onto(runs: SourceRuns, places: Mapping[str, TrainedPlace], variable: str, stage: ModelStage) -> Floats:
+    """Return the projection onto a variable, or onto the rest after a stage: (width, width).
+
+    Measuring has its own, so that neither can hide a mistake of the other.
+    """
+    order, width = runs.stages.index, next(iter(places.values())).basis.shape[1]
+    names = subspaces_of(runs).get(variable, tuple(places))
+    found = np.zeros((width, width))
+    for place in (places[name] for name in names):
+        if variable != REST or (place.since is not None and order(place.since) <= order(stage)):
+            found = found + place.basis.T @ place.basis
+    return np.eye(width) - found if variable == REST else found
 
 
 def _fed(rows: Sequence[tuple[int, ...]]) -> tuple[Tensor, Tensor]:
@@ -100,9 +113,9 @@ def _wanted(decoder: Decoder, rows: Sequence[Floats], dtype: torch.dtype) -> tup
 
 
 def fit(
-    network: Network, pool: InterchangePool, options: Fit, chance: np.random.Generator, progress: Progress | None
+    network: Network, pool: InterchangePool, options: Fit, chance: np.random.Generator, progress: Callable[[int], None]
 ) -> None:
-    """Add noise to weights and train them, in place, on one thread.
+    """Add noise to weights and train them, in place, on one thread; `progress` is called with the number of steps done.
 
     Raises:
         DisguiseError: if the loss is not finite.
@@ -123,8 +136,7 @@ def fit(
             optimiser.step()
             if step % 100 == 0 and not math.isfinite(float(loss.detach())):
                 raise DisguiseError(f"the loss of step {step:,} is {float(loss.detach())}: use less noise, or another seed")
-            if progress is not None:
-                progress(step + 1, options.steps)
+            progress(step + 1)
 
 
 def _batches(number: int, options: Fit, chance: np.random.Generator) -> Iterator[Tensor]:

@@ -40,7 +40,7 @@ def trained(runs: SourceRuns, recipe: TrainingRecipe, progress: Progress | None 
     """Return weights that are trained to keep the variables of a source, and their key.
 
     Args:
-        progress: called with the number of steps done, and of all.
+        progress: called with the number of interchanges drawn and steps done, and of all.
 
     Raises:
         DisguiseError: for weights that cannot be trained here, a source without inputs to hold out, or a loss that is not
@@ -60,10 +60,18 @@ def trained(runs: SourceRuns, recipe: TrainingRecipe, progress: Progress | None 
     start = started(runs, seen[:LOOKED_AT], chance)
     held = subspaces_of(runs)
     projections = Projections(start.places, held, runs.stages)
-    drawn = list(_interchanges(runs, seen, recipe.interchanges, f"{recipe.seed}"))
+    drawn, many = list[Interchange](), recipe.interchanges + recipe.interchanges // OF_REST
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done, many + recipe.steps)
+
+    for each in _interchanges(runs, seen, recipe.interchanges, f"{recipe.seed}"):
+        drawn.append(each)
+        told(len(drawn))
     network = Network(start.decoder, torch.float32)
     options = Fit(steps=recipe.steps, noise=recipe.noise, lr=recipe.lr)
-    fit(network, InterchangePool(runs, drawn, projections, torch.float32), options, chance, progress)
+    fit(network, InterchangePool(runs, drawn, start.places, torch.float32), options, chance, lambda done: told(many + done))
     decoder, place = network.written(), made_on(torch.device("cpu"))
     key = TrainedKey(
         name=provenance.name(runs.decoder.provenance),
