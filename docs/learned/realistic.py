@@ -47,7 +47,7 @@ def made(record: Record) -> TrainedDisguise:
 def result(model: TrainedDisguise) -> Record:
     """Return what is recorded of a model."""
     key, decoder = model.key, model.decoder
-    worst = min(key.quality.variables.values(), key=lambda each: each.share)
+    worst = min(key.quality.variables.values(), key=lambda each: (each.share, each.of))
     return {
         "digest": key.digest,
         "width": decoder.layout.width,

@@ -138,7 +138,7 @@ def measured(
             quality.interchange.add(right)
             if each.effective:
                 quality.effective.add(right)
-            for name in {one.variable for one in each.exchanges}:
+            for name in dict.fromkeys(one.variable for one in each.exchanges):
                 quality.variables.setdefault(name, RightShare()).add(right)
     return quality
 
