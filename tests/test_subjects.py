@@ -196,6 +196,8 @@ def test_every_public_function_is_tried() -> None:
         "score_claim": "a key, likewise",
         "score_baseline": "a key and hidden weights, or a suite, in tests/lab/hidden/test_baselines.py",
         "verify_disguise": "hidden weights and a key, likewise",
+        "disguise_by_training": "sources of all kinds, in tests/lab/hidden/test_trained.py",
+        "measure_disguise": "trained weights and a key, likewise",
         "make_suite": "nothing, in tests/lab/hidden/test_suite.py",
         "check_batch": "every subject, in tests/runs/batches",
         "run_batch": "likewise",

@@ -3,7 +3,16 @@ from .api.attention import attention_of, draw_requests, draw_run, next_tokens, p
 from .api.batches import check_batch, check_many, run_batch
 from .api.checking import check
 from .api.datasets import make_dataset, make_labels, normal_form, sweep
-from .api.hidden import claim_template, disguise, make_suite, score_baseline, score_claim, verify_disguise
+from .api.hidden import (
+    claim_template,
+    disguise,
+    disguise_by_training,
+    make_suite,
+    measure_disguise,
+    score_baseline,
+    score_claim,
+    verify_disguise,
+)
 from .api.interventions import causal_variables, intervene, intervene_many
 from .api.machines import automaton, convert, explain, formula, load, prompt_of, read_prompt, to_graph
 from .api.pages import animate, explore, frames
@@ -73,6 +82,7 @@ __all__ = [
     "convert",
     "default_input",
     "disguise",
+    "disguise_by_training",
     "draw_requests",
     "draw_run",
     "explain",
@@ -91,6 +101,7 @@ __all__ = [
     "make_dataset",
     "make_labels",
     "make_suite",
+    "measure_disguise",
     "measure_sensitivity",
     "measure_softness",
     "next_tokens",

@@ -11,7 +11,7 @@ import typer
 
 from tm2tfr.base.errors import UsageError, visible
 from tm2tfr.cli.asked import Asked, seed
-from tm2tfr.cli.options import argument, choice, count, file, option, seed_number
+from tm2tfr.cli.options import argument, choice, count, file, number, option, seed_number
 from tm2tfr.cli.options import dimensions as dimensions_or_least
 from tm2tfr.cli.parameters import But
 from tm2tfr.cli.progress import making
@@ -20,13 +20,16 @@ from tm2tfr.cli.subject import subject
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from tm2tfr.api.subject import Subject
     from tm2tfr.lab.hidden.disguise import Disguised
     from tm2tfr.lab.hidden.key import Key
     from tm2tfr.lab.hidden.score import ClaimScores
     from tm2tfr.lab.hidden.suite import SuiteScores
 
 
-GRADES = ("1", "2", "3")
+GRADES = ("1", "2", "3", "4")
+TRAINED = "4"
+"""The grade whose weights are trained."""
 BASE_LINES = ("embeddings", "cancelling", "variance", "probe", "blind")
 
 
@@ -48,6 +51,11 @@ def disguise(
     rename_tokens: Annotated[
         bool, option("Call tokens t0, t1, … in another order, and outputs output-1, …; the key says which is which.")
     ] = False,
+    noise: Annotated[
+        float | None,
+        number("Of grade 4: the noise in every entry, as a share of the root mean square of its matrix. Default: 0.3."),
+    ] = None,
+    steps: Annotated[int | None, count("Of grade 4: the steps of training. Default: 1200.")] = None,
     all_up_to: Annotated[
         int | None,
         count(
@@ -69,10 +77,14 @@ def disguise(
     """Write weights that compute the same function and do not show how, and the key that explains them.
 
     Both are proved equal in exact arithmetic, for every input, compressed weights too. Exit code 1 if in float64 an answer
-    is another; float32 does not count, since hidden weights are made for float64.
+    is another; float32 does not count, since hidden weights are made for float64. Grade 4 is trained instead, which needs
+    torch: nothing is proved, and the key has what was measured; --verify measures it anew, with exit code 1 if it is less.
     """
     asked_for = {"--rename-tokens": rename_tokens, "--all-up-to": all_up_to, "--dimensions": dimensions}
     given = next((name for name, value in asked_for.items() if value not in (None, False)), None)
+    of_training = {"--noise": noise, "--steps": steps}
+    trained = next((name for name, value in of_training.items() if value is not None), None)
+    _refuse_grade(grade, given, trained, suite=suite)
     if (suite or verify is not None) and given is not None:
         raise UsageError(f"tm2tfr disguise: {given} is for weights that are being hidden: omit {given}")
     if suite:
@@ -84,14 +96,7 @@ def disguise(
             raise UsageError("tm2tfr disguise: a suite has models of all grades: omit --grade")
         _suite(asked, output, key, verify, resume=resume)
     if verify is not None:
-        if output is not None or key is not None:
-            raise UsageError("tm2tfr disguise: --verify writes nothing: omit --output and --key")
-        if grade is not None or _has_seed(asked):
-            raise UsageError("tm2tfr disguise: the key of --verify has the grade and the seed: omit --grade and --seed")
-        if not asked.named:
-            raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
-        if asked.from_ is not None:
-            raise UsageError("tm2tfr disguise: --verify is about a .safetensors file of weights: omit --from")
+        _refuse_beside_verify(asked, grade, written=output is not None or key is not None)
         _verify(asked, verify)
     if output is None or key is None:
         missing = "--output" if output is None else "--key"
@@ -104,6 +109,8 @@ def disguise(
     check_file(key, reading=asked.reading, what="keys", endings=[".json"])
     check_apart(output, key, "--key")
     found = subject(asked, seeded=True)
+    if grade == TRAINED:
+        _train(found, output, key, seed=_seed(asked), noise=noise, steps=steps)
     from tm2tfr.api.hidden import disguise as hide
     from tm2tfr.transformer.storage import save
 
@@ -121,6 +128,50 @@ def disguise(
         typer.echo(said)
     typer.echo(f"wrote {output} and {key}")
     raise typer.Exit(1 if any(each["different"] for each in _promised(made.key.equal)) else 0)
+
+
+def _refuse_beside_verify(asked: Asked, grade: str | None, *, written: bool) -> None:
+    """Raise UsageError for what does not go with --verify; written: whether files to write are named."""
+    if written:
+        raise UsageError("tm2tfr disguise: --verify writes nothing: omit --output and --key")
+    if grade is not None or _has_seed(asked):
+        raise UsageError("tm2tfr disguise: the key of --verify has the grade and the seed: omit --grade and --seed")
+    if not asked.named:
+        raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
+    if asked.from_ is not None:
+        raise UsageError("tm2tfr disguise: --verify is about a .safetensors file of weights: omit --from")
+
+
+def _refuse_grade(grade: str | None, given: str | None, trained: str | None, *, suite: bool) -> None:
+    """Raise UsageError for a grade and options, given ones of the other grades and of grade 4, that do not go together."""
+    if grade != TRAINED:
+        if trained is not None:
+            raise UsageError(f"tm2tfr disguise: {trained} is about training: add --grade {TRAINED}, or omit {trained}")
+        return
+    if given is not None:
+        what = f"{given} is for weights that compute the same function, and grade {TRAINED} is trained"
+        raise UsageError(f"tm2tfr disguise: {what}: omit {given}")
+    if suite:
+        what = "the sources of a suite are drawn, and not all that are drawn can be trained"
+        raise UsageError(f"tm2tfr disguise: {what}: name a source for --grade {TRAINED}, or omit it")
+
+
+def _train(found: Subject, output: Path, key: Path, *, seed: int, noise: float | None, steps: int | None) -> NoReturn:
+    """Train weights, and write them and their key."""
+    from tm2tfr.api.hidden import disguise_by_training
+    from tm2tfr.transformer.storage import save
+
+    with making("interchanges and steps", meanwhile="training") as progress:
+        made = disguise_by_training(found, seed=seed, noise=noise, steps=steps, progress=progress)
+    save(made.decoder, output)
+    made.key.save(key)
+    own, width = made.key, made.decoder.layout.width
+    typer.echo(f"{own.name}, grade 4, seed {seed}")
+    typer.echo(f"  {'width':<16} {own.original.layout.width:>9,} → {width:,}")
+    typer.echo(f"  {'non-zero weights':<16} {own.original.nonzero:>9,} → {made.decoder.nonzero:,}")
+    typer.echo(f"trained from noise of {own.recipe.noise:g}; the weights moved by {own.moved:.2f} of their norm")
+    typer.echo(f"measured, not proved:\n{own.quality}\nwrote {output} and {key}")
+    raise typer.Exit(0)
 
 
 def _refuse_subject(asked: Asked) -> None:
@@ -196,10 +247,17 @@ def _seed(asked: Asked) -> int:
 
 
 def _verify(asked: Asked, key: Path) -> NoReturn:
-    from tm2tfr.api.hidden import verify_disguise
-    from tm2tfr.lab.hidden.key import load_key
+    from tm2tfr.api.hidden import measure_disguise, verify_disguise
+    from tm2tfr.lab.hidden.key import Key
+    from tm2tfr.lab.hidden.keys import load_any_key
 
-    opened = load_key(key)
+    opened = load_any_key(key)
+    if not isinstance(opened, Key):
+        found = measure_disguise(subject(asked, seeded=True), opened)
+        typer.echo("\n".join(found.refusals[:10]) or f"measured, not proved: all that the key claims\n{found.quality}")
+        if not found.kept:
+            typer.echo(f"less than {key} claims")
+        raise typer.Exit(0 if found.kept else 1)
     proof = verify_disguise(subject(asked, seeded=True), opened)
     if proof.proved:
         typer.echo(f"proved: {proof.checked:,} equalities of matrices: {_proved_same(opened)}")

@@ -309,7 +309,7 @@ def drawing() -> AbstractContextManager[Callable[[int, int], None]]:
 
 @contextmanager
 def making(things: str, meanwhile: str = "") -> Iterator[Callable[[int, int], None]]:
-    """Yield a callback that shows on a terminal how many `things` are made, of how many.
+    """Yield a callback that shows on a terminal how many `things` are made, of how many, and how long the others take.
 
     Args:
         meanwhile: what happened while it was interrupted, as a clause, if nothing is left behind then; otherwise it can be
@@ -318,12 +318,13 @@ def making(things: str, meanwhile: str = "") -> Iterator[Callable[[int, int], No
     Raises:
         Interrupted: on Ctrl-C.
     """
-    standing = (0, 0)
+    standing, pace = (0, 0), Pace()
 
     def show(done: int, every: int) -> None:
         nonlocal standing
-        standing = (done, every)
-        update(f"{done:,} of {every:,} {things}", AFTER)
+        standing, rate = (done, every), pace.rate(done)
+        left = f"about {clock((every - done) / rate)} left: " if rate and done < every else ""
+        update(f"{left}{done:,} of {every:,} {things}", AFTER)
 
     def after() -> str:
         if meanwhile:

@@ -282,6 +282,18 @@ class DenseDecoder:
         streams, answers = (np.ascontiguousarray(array[:, 0].T) for array in (residual, logits))
         return [Passed(*pair) for pair in zip(streams, answers, strict=True)]
 
+    def staged(self, tokens: ArrayLike, stage: OnStage) -> DenseStream:
+        """Run sequences of one length at once and return their logits, (answers, batch, n); tokens (batch, n).
+
+        Args:
+            stage: receives the stream, (width, batch, n), after each part of each layer, and may change it in place.
+        """
+        refusals = Refusals()
+        logits = self.forward(self._checked(tokens), 0, partial(self._attend, refusals), refusals, stage)[1]
+        for error in refusals.errors.values():
+            raise error
+        return logits
+
     def run(self, tokens: ArrayLike) -> PassedBatch:
         """Run all sequences: tokens (batch, n), their numbers in the vocabulary.
 

@@ -66,7 +66,10 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: tm2tfr.disguise("half-adder", grade=4), "there is no grade 4: use 1, 2 or 3"),
+        (
+            lambda: tm2tfr.disguise("half-adder", grade=4),
+            "grade 4 is trained, and no disguise of the same function: use disguise_by_training",
+        ),
         (lambda: tm2tfr.disguise("half-adder", seed=-1), "a seed is a whole number, not -1: use 0 or more"),
         (lambda: hidden("half-adder", 3, variant="paper"), "these weights have layer norms.*: use grade=2"),
         (lambda: tm2tfr.verify_disguise("half-adder", 5), "5 is neither a key nor the path to one"),  # type: ignore[arg-type]

@@ -19,12 +19,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from tm2tfr.base.errors import DisguiseError
 from tm2tfr.engines.decode import observe_all
 from tm2tfr.engines.dense import Dense
-from tm2tfr.lab.hidden.claim import NOTHING, HiddenClaim, HiddenTruth, answer, orthonormal
+from tm2tfr.lab.hidden.claim import NOTHING, HiddenClaim, HiddenTruth, orthonormal
 from tm2tfr.lab.hidden.dead_code import CLOSE, followed_back, sequences, span_of
 from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.key import Key
+from tm2tfr.lab.hidden.keys import AnyKey, truth_of
 from tm2tfr.lab.hidden.score import shared
 from tm2tfr.transformer.weights import Decoder
 
@@ -135,14 +137,25 @@ def blind(decoder: Decoder, truth: HiddenTruth) -> HiddenClaim:
     return HiddenClaim(heads=dict.fromkeys(truth.heads, commonest), subspaces=best)
 
 
-def baseline(name: Baseline, decoder: Decoder, key: Key) -> HiddenClaim:
-    """Return the claim of a base line about the hidden weights of a key."""
-    truth = answer(key)
+def baseline(name: Baseline, decoder: Decoder, key: AnyKey) -> HiddenClaim:
+    """Return the claim of a base line about the hidden weights of a key.
+
+    Raises:
+        DisguiseError: for probes of trained weights.
+    """
+    truth = truth_of(key)
     made: Mapping[Baseline, Callable[[], HiddenClaim]] = {
         "embeddings": lambda: embeddings(decoder, truth),
         "cancelling": lambda: cancelling(decoder),
         "variance": lambda: variance(decoder, truth),
-        "probe": lambda: probe(decoder, key, truth),
+        "probe": lambda: probe(decoder, _proved(key), truth),
         "blind": lambda: blind(decoder, truth),
     }
     return made[name]()
+
+
+def _proved(key: AnyKey) -> Key:
+    if isinstance(key, Key):
+        return key
+    what = "a probe is told the exact value of each variable in the stream, which trained weights hold only nearly"
+    raise DisguiseError(f"{what}: use embeddings, cancelling, variance or blind")

@@ -341,12 +341,12 @@ def answer(key: Key) -> HiddenTruth:
         layer_count=len(key.layers),
         unit_paths=frozenset(paths),
         subspaces={key.variables.get(name, name): basis for name, basis in _subspaces(key).items()},
-        surface=frozenset(key.variables.get(name, name) for name in _surface(original)),
+        surface=frozenset(key.variables.get(name, name) for name in surface_of(original)),
         dead=key.dead,
     )
 
 
-def _surface(original: Decoder) -> frozenset[str]:
+def surface_of(original: Decoder) -> frozenset[str]:
     """Return the variables in whose directions the embedding writes anything, or the unembedding reads it."""
     matrices = [original.token_embedding, original.position_embedding, original.position_table]
     touched = {int(row) for matrix in matrices if matrix is not None for row in matrix.rows}

@@ -221,6 +221,11 @@ def load_key(path: str | Path) -> Key:
     Raises:
         DisguiseError: if it cannot be read, is not a key, or is damaged.
     """
+    return of_dict(load_document(path), str(path))
+
+
+def load_document(path: str | Path) -> object:
+    """Return the JSON of a key's file. Raises DisguiseError if it cannot be read."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -232,10 +237,10 @@ def load_key(path: str | Path) -> Key:
     if len(data) > MOST_BYTES:
         raise DisguiseError(f"{path}: it has more than {MOST_BYTES:,} bytes: name a key made by 'tm2tfr disguise'")
     try:
-        found = json.loads(data)
+        found: object = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DisguiseError(f"{path}: it is not JSON ({error}): name a key made by 'tm2tfr disguise'") from error
-    return of_dict(found, str(path))
+    return found
 
 
 def of_dict(found: object, file: str = "<key>") -> Key:
@@ -258,7 +263,7 @@ def of_dict(found: object, file: str = "<key>") -> Key:
                 grade=int(found["grade"]),
                 seed=int(found["seed"]),
                 digest=str(found["digest"]),
-                original=_unpacked(found["original"], file),
+                original=unpacked(found["original"], file),
                 basis=TurnedBasis(blocks, _wholes(basis["order"]), tuple(map(float, basis["scales"]))),
                 constants=_wholes(basis["constants"]),
                 copies=_wholes(basis["copies"]),
@@ -338,7 +343,8 @@ def _place(path: str) -> tuple[int, int]:
     return int(layer) - 1, int(head)
 
 
-def _unpacked(text: str, file: str) -> Decoder:
+def unpacked(text: str, file: str) -> Decoder:
+    """Return the original weights in a key; file: the name of the key in errors."""
     try:
         inflate = zlib.decompressobj()
         data = inflate.decompress(base64.b64decode(text, validate=True), _INFLATED)

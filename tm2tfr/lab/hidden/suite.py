@@ -21,7 +21,7 @@ from tm2tfr.base.text.shown import json_text
 from tm2tfr.lab.hidden.baselines import Baseline, baseline
 from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.disguise import GRADES, Disguised
-from tm2tfr.lab.hidden.key import load_key
+from tm2tfr.lab.hidden.keys import load_any_key, truth_of
 from tm2tfr.lab.hidden.population import FAMILIES, SHIPPED, Member
 from tm2tfr.lab.hidden.score import KINDS, ClaimScores, mean_of, score, shown
 from tm2tfr.lab.line.folder import folder_named, production
@@ -189,8 +189,8 @@ def score_suite(folder: str | Path, name: Baseline, progress: Progress | None = 
         raise DisguiseError(f"{what}: name a key, or a folder made by 'tm2tfr disguise --suite'") from error
     found: dict[int, list[ClaimScores]] = {grade: [] for grade in sorted({grade for _, _, grade in entries})}
     for number, (model, key_path, grade) in enumerate(entries, start=1):
-        key = load_key(key_path)
-        found[grade].append(score(baseline(name, load(model), key), answer(key)))
+        key = load_any_key(key_path)
+        found[grade].append(score(baseline(name, load(model), key), truth_of(key)))
         if progress:
             progress(number, len(entries))
     grades = {

@@ -231,8 +231,12 @@ class WordFrame:
 
 
 def frame_of(decoder: Decoder) -> WordFrame:
-    """Return the frame of words: empty unless the first token of a sequence model of any length is ``BOS``."""
-    if not decoder.labeller or decoder.positions is not None or decoder.vocabulary[:1] != FRAME[:1]:
+    """Return the frame of words: empty unless the first token of a sequence model of any length is ``BOS``.
+
+    Trained weights have a table of positions, whatever they were compiled from.
+    """
+    bounded = decoder.positions is not None and not provenance.is_hidden(decoder.provenance)
+    if not decoder.labeller or bounded or decoder.vocabulary[:1] != FRAME[:1]:
         return WordFrame()
     return WordFrame(FRAME[:1], FRAME[1:] if FRAME[1] in decoder.vocabulary else ())
 

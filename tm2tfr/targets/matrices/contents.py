@@ -70,7 +70,7 @@ def fitted(right: ExportReference, **options: Unpack[Options]) -> Recipe:
         if asked.max_head is not None:
             what = "a bound on |h| is about Turing machines, and no machine is stored with these weights"
             raise ExportError(f"{what}: omit it")
-        if decoder.soft:
+        if decoder.soft and decoder.bos is not None:
             raise ExportError("these weights have softmax attention: export the weights that they were made from")
         return Uncertified(positions=decoder.positions or asked.positions or USUAL, dtype=asked.dtype)
     if not right.bounded:

@@ -1,0 +1,174 @@
+"""Trained weights and their key, from a source; and their key's claims, measured anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tm2tfr.base.errors import DisguiseError
+from tm2tfr.lab.hidden.key import hidden_digest
+from tm2tfr.lab.hidden.trained.draws import Interchange, SourceRuns, interchanges
+from tm2tfr.lab.hidden.trained.key import FIGURES, TrainedKey, TrainingRecipe
+from tm2tfr.lab.hidden.trained.measure import Projections, Quality, RightShare, measured
+from tm2tfr.lab.hidden.trained.start import Start, started, subspaces_of
+from tm2tfr.lab.line.pool import versions
+from tm2tfr.runs.comparison import Progress
+from tm2tfr.transformer import provenance
+from tm2tfr.transformer.weights import Decoder, matrices
+
+LOOKED_AT = 200
+"""The most inputs whose runs decide what training starts from."""
+OF_REST = 4
+"""There is one interchange of the rest for this many of variables."""
+LESS = 0.005
+"""A figure that is measured anew may be less by this share, or by one: other processors round otherwise."""
+HELD = "held out"
+"""What sets the interchanges of measuring apart from those of training."""
+
+
+@dataclass(frozen=True)
+class TrainedDisguise:
+    """Trained weights and their key."""
+
+    decoder: Decoder
+    key: TrainedKey
+
+
+def trained(runs: SourceRuns, recipe: TrainingRecipe, progress: Progress | None = None) -> TrainedDisguise:
+    """Return weights that are trained to keep the variables of a source, and their key.
+
+    Args:
+        progress: called with the number of interchanges drawn and steps done, and of all.
+
+    Raises:
+        DisguiseError: for weights that cannot be trained here, a source without inputs to hold out, or a loss that is not
+            finite.
+    """
+    import torch  # noqa: PLC0415  (measuring goes without)
+
+    from tm2tfr.lab.hidden.trained.fit import Fit, InterchangePool, fit  # noqa: PLC0415
+    from tm2tfr.lab.hidden.trained.network import Network  # noqa: PLC0415
+    from tm2tfr.lab.training.made_on import made_on  # noqa: PLC0415
+
+    seen, unseen = runs.part(unseen=False), runs.part(unseen=True)
+    if not seen or not unseen:
+        what = f"of {len(runs.words):,} inputs {len(unseen):,} are held out, and training needs both kinds"
+        raise DisguiseError(f"{what}: use a source with more inputs")
+    chance = np.random.default_rng(recipe.seed)
+    start = started(runs, seen[:LOOKED_AT], chance)
+    held = subspaces_of(runs)
+    projections = Projections(start.places, held, runs.stages)
+    drawn, many = list[Interchange](), recipe.interchanges + recipe.interchanges // OF_REST
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done, many + recipe.steps)
+
+    for each in _interchanges(runs, seen, recipe.interchanges, f"{recipe.seed}"):
+        drawn.append(each)
+        told(len(drawn))
+    network = Network(start.decoder, torch.float32)
+    options = Fit(steps=recipe.steps, noise=recipe.noise, lr=recipe.lr)
+    fit(network, InterchangePool(runs, drawn, start.places, torch.float32), options, chance, lambda done: told(many + done))
+    decoder, place = network.written(), made_on(torch.device("cpu"))
+    key = TrainedKey(
+        name=provenance.name(runs.decoder.provenance),
+        recipe=recipe,
+        digest=hidden_digest(decoder),
+        original=runs.decoder,
+        places={name: place for name, place in start.places.items() if place.since is not None},
+        variables=held,
+        heads=_heads(start),
+        quality=quality_of(decoder, projections, runs, recipe),
+        moved=_moved(start.decoder, decoder),
+        made_on={name: place[name] for name in ("platform", "processor")} | versions(("numpy", "torch")),
+    )
+    return TrainedDisguise(decoder, key)
+
+
+def quality_of(decoder: Decoder, projections: Projections, runs: SourceRuns, recipe: TrainingRecipe) -> Quality:
+    """Return how well weights keep to projections, on the inputs that are held out."""
+    unseen = runs.part(unseen=True)
+    plain = {runs.fed(runs.base(word).run): runs.wanted(word, runs.base(word).run) for word in unseen}
+    return measured(decoder, projections, _interchanges(runs, unseen, recipe.measured, f"{recipe.seed} {HELD}"), plain)
+
+
+def _interchanges(runs: SourceRuns, words: tuple[str, ...], count: int, seed: str) -> Iterator[Interchange]:
+    written = {name: each.since for name, each in runs.variables.items()}
+    return interchanges(runs, words, written, count=count, rest=count // OF_REST, seed=seed)
+
+
+def _heads(start: Start) -> dict[str, str]:
+    return {
+        f"layers.{number}.heads.{k}": f"layers.{number}.heads.{of}"
+        for number, layer in enumerate(start.roles, start=1)
+        for k, of in enumerate(layer)
+    }
+
+
+def _moved(before: Decoder, after: Decoder) -> float:
+    """Return the norm of the difference of all matrices, divided by that of what was before."""
+    old, new = ({path: matrix.dense() for path, matrix in matrices(each).items()} for each in (before, after))
+    change = sum(float(((new[path] - old[path]) ** 2).sum()) for path in old)
+    return float(np.sqrt(change / sum(float((each**2).sum()) for each in old.values())))
+
+
+# ── measured anew: no proof, but no trust in who made the key
+@dataclass(frozen=True)
+class Remeasured:
+    """The claims of a key, measured anew.
+
+    Args:
+        quality: what was measured; None: the key does not fit these weights.
+        refusals: what is less than the key claims, in words; none: the key is right.
+    """
+
+    quality: Quality | None
+    refusals: tuple[str, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether all figures are what the key claims, or more."""
+        return not self.refusals
+
+
+def remeasured(hidden: Decoder, key: TrainedKey, runs: SourceRuns) -> Remeasured:
+    """Measure the claims of a key anew, on the interchanges that its recipe draws."""
+    if (reason := _unfit(hidden, key)) is not None:
+        return Remeasured(None, (reason,))
+    width = hidden.layout.width
+    if any(place.basis.shape[1] != width for place in key.places.values()):
+        return Remeasured(None, (f"the key is about a stream of another width, and these weights have {width}",))
+    quality = quality_of(hidden, Projections(key.places, subspaces_of(runs), runs.stages), runs, key.recipe)
+    refusals = []
+    if hidden_digest(hidden) != key.digest:
+        refusals.append("these are not the weights that this key was made with: their digests differ")
+    for name in FIGURES:
+        refusals += _less(name, getattr(quality, name), getattr(key.quality, name))
+    for name in sorted({*quality.variables, *key.quality.variables}):
+        none = RightShare()
+        refusals += _less(f"interchange of {name}", *(q.variables.get(name, none) for q in (quality, key.quality)))
+    return Remeasured(quality, tuple(refusals))
+
+
+def _unfit(hidden: Decoder, key: TrainedKey) -> str | None:
+    """Return why a key is about other weights, None if it may be about these."""
+    own = key.original
+    for what, found, wanted in (
+        ("vocabulary", hidden.vocabulary, own.vocabulary),
+        ("outputs", hidden.outputs, own.outputs),
+        ("number of layers", len(hidden.layers), len(own.layers)),
+        ("number of heads in each layer", *([len(la.heads) for la in each.layers] for each in (hidden, own))),
+    ):
+        if found != wanted:
+            return f"the key does not fit these weights: their {what} is {found}, and that of the original {wanted}"
+    return None
+
+
+def _less(what: str, found: RightShare, claimed: RightShare) -> Iterator[str]:
+    if found.of != claimed.of:
+        yield f"{what}: {found.of:,} were measured, and the key claims {claimed.right:,} of {claimed.of:,}"
+    elif found.right < claimed.right - max(1, LESS * claimed.of):
+        yield f"{what}: {found.right:,} of {found.of:,} are right, and the key claims {claimed.right:,}"
