@@ -174,9 +174,9 @@ def _model(to: str) -> Any:
 def test_how_far_runs_are_generated_is_what_the_page_says() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     longest = {to: _model(to).longest_generated for to in NEEDED}
-    assert f"runs are generated up to position {longest['lens']}, and continue with the simulator's tokens" in text
-    assert f"1,024 in ONNX Runtime, of which the first {longest['onnx']} were generated" in text
-    assert "all shipped machines on their examples, up to 2,048 generated positions in PyTorch" in text
+    assert f"generates up to position {longest['lens']} and continues with the simulator's tokens" in text
+    assert f"1,024 in ONNX Runtime (the first {longest['onnx']} generated)" in text
+    assert "All shipped machines were right on their examples, up to 2,048 generated positions in PyTorch" in text
     assert (longest["gpt2"], longest["torch"]) == (2048, 20_000)
 
 

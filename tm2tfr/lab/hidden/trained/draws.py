@@ -62,7 +62,7 @@ class Interchange:
         word, source: the inputs of the two.
         tokens: what is fed, by number; other: what is fed in the other run.
         exchanges: what is taken from it.
-        wanted: what has to be answered, see `SourceRuns.wanted`.
+        wanted: the expected answers, see `SourceRuns.wanted`.
         effective: whether an answer differs from that without the interchange.
     """
 

@@ -1,8 +1,8 @@
 """Training: answers, interchanges of variables, and interchanges of the rest, after which answers have to stay.
 
 Interchange intervention training is that of Geiger et al. (2022), "Inducing Causal Structure for Interpretable Neural
-Networks"; that what is no variable has to leave the answers as they are is the strictness of Gupta et al. (2024),
-"InterpBench". Each step runs a batch of inputs, whose own answers are one part of the loss, and then the runs into which
+Networks"; strictness, that everything outside the variables must leave the answers as they are, is that of Gupta et al.
+(2024), "InterpBench". Each step runs a batch of inputs, whose own answers are one part of the loss, and then the runs into which
 parts of the first ones are put. Where variables are stays as it is.
 """
 
@@ -103,7 +103,7 @@ def _fed(rows: Sequence[tuple[int, ...]]) -> tuple[Tensor, Tensor]:
 
 
 def _wanted(decoder: Decoder, rows: Sequence[Floats], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return what is wanted and whether it counts: of a labeller logits, otherwise tokens."""
+    """Return the targets and whether each counts: logits of a sequence model, otherwise tokens."""
     if not decoder.labeller:
         tokens = padded([row[0] for row in rows], np.nan)
         return torch.tensor(np.nan_to_num(tokens)).long(), torch.tensor(~np.isnan(tokens))

@@ -112,7 +112,7 @@ def measured(
 
     Args:
         drawn: the interchanges.
-        plain: tokens of runs without interchange -> what is wanted.
+        plain: tokens of runs without interchange -> the expected answers.
     """
     dense, quality = DenseDecoder(decoder), Quality()
     for right in _right(dense, list(plain), list(plain.values())):

@@ -34,7 +34,7 @@ from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 LEAD = 4.0
 """The least lead of the best score over the next lower one, to begin with: a weight of 1/55 of that of the best."""
 SPARE, MULTIPLE = 4, 4
-"""At least so many directions that nothing is claimed of, and the width is a multiple of this."""
+"""The least number of directions outside all subspaces, and the number that the width is a multiple of."""
 LEAST = 1e-9
 
 _Map = Callable[[Floats], Floats]
@@ -50,7 +50,7 @@ class TrainedPlace:
     Args:
         basis: (dimensions, width), orthonormal rows.
         scale, offset: (dimensions,); the original has the projection divided by the scale, plus the offset.
-        since: after which stage it differs between inputs; None: it never does, and is no variable.
+        since: after which stage it differs between inputs; None: it never does, and is not a variable.
     """
 
     basis: Floats
