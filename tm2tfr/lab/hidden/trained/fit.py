@@ -2,8 +2,8 @@
 
 Interchange intervention training is that of Geiger et al. (2022), "Inducing Causal Structure for Interpretable Neural
 Networks"; strictness, that everything outside the variables must leave the answers as they are, is that of Gupta et al.
-(2024), "InterpBench". Each step runs a batch of inputs, whose own answers are one part of the loss, and then the runs into which
-parts of the first ones are put. Where variables are stays as it is.
+(2024), "InterpBench". Each step runs a batch of inputs, whose own answers are one part of the loss, and then the runs
+into which parts of the first ones are put. The subspaces of variables stay fixed.
 """
 
 from __future__ import annotations
