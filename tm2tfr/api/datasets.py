@@ -177,6 +177,7 @@ def make_labels(
     all_up_to: int | None = None,
     random: int | None = None,
     lengths: tuple[int, int] | None = None,
+    balanced_outcomes: bool = False,
     seed: int = 0,
     max_steps: int | None = None,
     positions: int | None = None,
@@ -203,6 +204,8 @@ def make_labels(
         random, lengths, seed: the number of different random inputs, their lengths, by default from 1 (of machines 0) to
             10, and their seed. Without any inputs: 1,000 of them, or all where there are no more. Inputs that
             are asked for in several ways are put together, and each is labelled once.
+        balanced_outcomes: draw random inputs with the same number for each outcome of the reference, such as accept and
+            reject; of a program, the value at the last position. Inputs without an outcome are not drawn.
         max_steps: of a machine, by default 1,000; a run that this cuts off is labelled as far as it goes.
         positions, dtype: those of the exports that hooks are about, see `export_to`.
         shard_size: the number of runs in a file.
@@ -212,7 +215,8 @@ def make_labels(
 
     Raises:
         DatasetError: if an extra is missing, the cluster is lost, or the folder was made from other inputs or weights.
-        InputError: for an invalid input, invalid lengths, or no or too many inputs.
+        InputError: for an invalid input, invalid lengths, or no or too many inputs; where random ones cannot be balanced:
+            there is one outcome, there are more than ten, or too few inputs with one of them are found.
         CompileError: if no program is stored with weights, or they cannot be compared with it.
         EngineError: for an engine that cannot run these weights.
         OutputError: if the folder cannot be written, or is in use.
@@ -245,6 +249,8 @@ def make_labels(
         raise CompileError(f"{what}: label the program that they were made from, whose positions are the same")
     if found.construction is None:
         raise CompileError(f"{found.name}: nothing says what is right of these weights: label the program itself")
+    if balanced_outcomes and random is None:
+        raise InputError("balanced_outcomes is about random inputs: give their number as random")
     shortest, longest = (None, None) if lengths is None else _lengths(lengths)
     asked = LabelInputs(
         words=None if inputs is None else tuple(found.word(word) for word in inputs),
@@ -253,6 +259,7 @@ def make_labels(
         shortest=shortest,
         longest=longest,
         seed=seed,
+        balanced=balanced_outcomes,
     )
     if found.labeller and engine not in (AUTO, "dense"):
         what = f"{found.name} answers all positions of a word at once, which the dense engine does for many words"

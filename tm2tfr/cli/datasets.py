@@ -140,6 +140,9 @@ def labels(
         ),
     ] = None,
     lengths: Annotated[str | None, option("Random inputs of A to B tokens. Default: up to 10.", metavar="A-B")] = None,
+    balanced_outcomes: Annotated[
+        bool, option("Random inputs with the same number for each outcome, such as accept and reject.")
+    ] = False,
     max_steps: Annotated[int | None, count("Stop after N steps of a machine. Default: 1,000.", panel=RUN)] = None,
     positions: Annotated[
         int | None, count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1)
@@ -169,6 +172,8 @@ def labels(
                 raise UsageError(f"tm2tfr labels: {name} and {other} cannot be combined: omit one of them")
     if lengths is not None and count is None:
         raise UsageError("tm2tfr labels: --lengths is about random inputs: add --random K")
+    if balanced_outcomes and count is None:
+        raise UsageError("tm2tfr labels: --balanced-outcomes is about random inputs: add --random K")
     chosen = None if lengths is None else _lengths(lengths)
     listed = (*(words or ()), *(() if file is None else _lines(file)))
     found = subject(asked, seeded=count is not None)
@@ -185,6 +190,7 @@ def labels(
             all_up_to=all_up_to,
             random=count,
             lengths=chosen,
+            balanced_outcomes=balanced_outcomes,
             seed=0 if count is None else seed_number(asked.parameters.get("seed", 0), "tm2tfr labels"),
             max_steps=max_steps,
             positions=positions,
@@ -263,6 +269,14 @@ def intervene(
         int | None,
         count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1, panel=RANDOM),
     ] = None,
+    effective: Annotated[bool, option("Only interventions that change an answer.", panel=RANDOM)] = False,
+    balanced: Annotated[
+        bool, option("Set one variable in each, and each variable equally often.", panel=RANDOM)
+    ] = False,
+    balanced_outcomes: Annotated[
+        bool,
+        option("Random inputs with the same number for each outcome, such as accept and reject.", panel=RANDOM),
+    ] = False,
     keep_unknown: Annotated[
         bool,
         option("Write those too whose answers are not all known; 'known' says which. Default: left out.", panel=RANDOM),
@@ -284,15 +298,16 @@ def intervene(
         "--keep-unknown": keep_unknown,
         "--positions": positions is not None,
     }
+    drawn = {"--effective": effective, "--balanced": balanced, "--balanced-outcomes": balanced_outcomes}
     if variables:
         others = {"--set": bool(texts), "--random": count is not None, "-o": output is not None}
-        _refuse(others | folder, "--variables sets nothing", "omit it")
+        _refuse(others | drawn | folder, "--variables sets nothing", "omit it")
         named = causal_variables(subject(asked), word)
         _tell(named.as_dict() if as_json else str(named))
         return
     most = max_positions or MOST_POSITIONS
     if count is None:
-        _refuse({"-o": output is not None} | folder, "this is about random interventions", "add --random N, or omit it")
+        _refuse({"-o": output is not None} | drawn | folder, "this is about random interventions", "add --random N, or omit it")
         done = intervene(subject(asked), word, texts or (), engine=engine, dtype=dtype, max_positions=most)
         _tell(done.as_dict() if as_json else str(done))
         raise typer.Exit(0 if done.agrees else 1)
@@ -300,6 +315,8 @@ def intervene(
         raise UsageError("tm2tfr intervene: --random draws what is set, and --set says it: omit one of them")
     if output is None:
         _refuse(folder, "this is about a folder", "add -o DIR")
+    if balanced_outcomes and word is not None:
+        raise UsageError("tm2tfr intervene: --balanced-outcomes is about random inputs: omit it, or --input")
     if output is not None:
         from tm2tfr.base.files import check_folder
 
@@ -314,6 +331,9 @@ def intervene(
             folder=output,
             parquet=parquet,
             keep_unknown=keep_unknown,
+            effective=effective,
+            balanced=balanced,
+            balanced_outcomes=balanced_outcomes,
             positions=positions,
             resume=resume,
             engine=engine,

@@ -290,6 +290,8 @@ class Source(Generic[_Program]):
         check_questions: (name of the subject, questions): refuse those that its proof cannot answer. Raises UsageError.
         truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
         blocks: (program, decoder, the most steps) -> the reference of a batch, see `tm2tfr.contract.blocks`.
+        outcomes: (program, inputs, the most steps) -> what the reference comes to on each, in a word: the verdict, the bits
+            of the outputs, or the value at the last position; None: nothing, since it is undefined or cut off.
         labels: (program, decoder) -> what the outputs have to be on many words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has the next three.
@@ -344,6 +346,7 @@ class Source(Generic[_Program]):
     # what is right
     truth: Callable[[_Program, str, Decoder, int | None], Truth]
     blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
+    outcomes: Callable[[_Program, Sequence[str], int | None], Sequence[str | None]]
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     model: Callable[[_Program, Decoder], SourceModel] | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -100,6 +101,21 @@ def encoded(columns: ExampleColumns, tokens: Tokens, format: str) -> bytes:
         DatasetError: if PyArrow is missing.
     """
     return _jsonl(columns, tokens) if format == "jsonl" else _parquet(columns, tokens)
+
+
+def examples_of(folder: Path, format: str) -> Iterator[Mapping[str, list[str]]]:
+    """Yield the tokens of the examples in the files of a folder, as ``prompt`` and ``target``.
+
+    Raises:
+        DatasetError: if PyArrow is missing for Parquet.
+    """
+    for path in sorted(folder.glob(f"*.{format}")):
+        if format == "jsonl":
+            with path.open(encoding="utf-8") as lines:
+                yield from map(json.loads, lines)
+        else:
+            for batch in arrow_or_error().parquet.ParquetFile(path).iter_batches(columns=list(TOKENS)):
+                yield from batch.to_pylist()
 
 
 def _jsonl(columns: ExampleColumns, tokens: Tokens) -> bytes:
