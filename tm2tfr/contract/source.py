@@ -117,7 +117,7 @@ def unreadable(columns: Sequence[Column], layout: Residual) -> list[str]:
     return lacking + [c.name for c in columns if c.kind == "bits" and c.read_bits(layout) is None]
 
 
-FED, ANSWERED = "the token at this position", "the answer: the next token"
+FED, ANSWERED = "the token at this position", "the token that the model answers at this position"
 POSITION = Column(name="i", kind="position", meaning="the position", tex="$i$")
 """The first column of every table."""
 ANSWER = Column(name="y", kind="answered", meaning=ANSWERED, tex="$y^{(i)}$")

@@ -196,7 +196,7 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
     columns, places, layout = dict[str, str](), columns_in_weights(scheme), hooks.decoder.layout
     if scheme.answers is not None:
         columns |= {
-            "answer": "what the model answers at it, in the prompt too",
+            "answer": "what the model answers at this position, in the prompt too",
             "answer_id": "its number, among the logits of that output",
         }
     columns |= {variable.name: variable.meaning for variable in scheme.variables}
