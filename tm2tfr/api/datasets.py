@@ -221,7 +221,8 @@ def make_labels(
         EngineError: for an engine that cannot run these weights.
         OutputError: if the folder cannot be written, or is in use.
     """
-    from tm2tfr.lab.labels.make import LabelInputs, make
+    from tm2tfr.lab.labels.inputs import LabelInputs
+    from tm2tfr.lab.labels.make import make
     from tm2tfr.runs.choose import for_many_runs
     from tm2tfr.transformer.provenance import is_hidden
 

@@ -270,9 +270,7 @@ def intervene(
         count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1, panel=RANDOM),
     ] = None,
     effective: Annotated[bool, option("Only interventions that change an answer.", panel=RANDOM)] = False,
-    balanced: Annotated[
-        bool, option("Set one variable in each, and each variable equally often.", panel=RANDOM)
-    ] = False,
+    balanced: Annotated[bool, option("Set one variable in each, and each variable equally often.", panel=RANDOM)] = False,
     balanced_outcomes: Annotated[
         bool,
         option("Random inputs with the same number for each outcome, such as accept and reject.", panel=RANDOM),
@@ -307,7 +305,9 @@ def intervene(
         return
     most = max_positions or MOST_POSITIONS
     if count is None:
-        _refuse({"-o": output is not None} | drawn | folder, "this is about random interventions", "add --random N, or omit it")
+        _refuse(
+            {"-o": output is not None} | drawn | folder, "this is about random interventions", "add --random N, or omit it"
+        )
         done = intervene(subject(asked), word, texts or (), engine=engine, dtype=dtype, max_positions=most)
         _tell(done.as_dict() if as_json else str(done))
         raise typer.Exit(0 if done.agrees else 1)

@@ -80,18 +80,19 @@ def balanced(program: Judged, words: Iterator[str], count: int) -> list[str]:
         drawn += len(some)
         if len(found) > MOST_OUTCOMES:
             some_of = ", ".join(map(visible, sorted(found)[:3]))
-            what = f"{visible(program.name)}: its runs have more than {MOST_OUTCOMES} outcomes, such as {some_of}"
-            raise InputError(f"{what}: inputs are not balanced for that many: omit --balanced-outcomes")
+            what = f"{visible(program.name)}: there are more than {MOST_OUTCOMES} outcomes, such as {some_of}"
+            raise InputError(f"{what}: draw the inputs without balanced outcomes")
         if len(found) > 1 and not _lacking(found, count):
             break
-    what = f"{visible(program.name)}: of {drawn:,} random inputs, "
     if len(found) < 2:
-        every = f"all that have an outcome have {visible(next(iter(found)))}" if found else "none has an outcome"
-        raise InputError(f"{what}{every}: omit --balanced-outcomes, or ask for inputs of other lengths")
+        every = f"have the outcome {visible(next(iter(found)))}, or none" if found else "have no outcome"
+        what = f"{visible(program.name)}: all {drawn:,} random inputs that were drawn {every}"
+        raise InputError(f"{what}: draw inputs of other lengths, or without balanced outcomes")
     if (lacking := _lacking(found, count)) is not None:
         there, most = len(found[lacking]), len(found) * len(found[lacking])
-        problem = f"{there:,} have the outcome {visible(lacking)}, too few for {count:,} inputs with {len(found)} outcomes"
-        raise InputError(f"{what}{problem}: ask for at most {most:,}, or for inputs of other lengths")
+        what = f"{visible(program.name)}: the outcome {visible(lacking)} has {there:,} of {drawn:,} random inputs, too few"
+        among = f"for {count:,} inputs with {len(found)} outcomes"
+        raise InputError(f"{what} {among}: ask for at most {most:,}, or for inputs of other lengths")
     taken = [each for outcome, number in _shares(found, count).items() for each in found[outcome][:number]]
     return [word for _, word in sorted(taken)]
 

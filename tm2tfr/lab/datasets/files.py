@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -103,7 +104,22 @@ def encoded(columns: ExampleColumns, tokens: Tokens, format: str) -> bytes:
     return _jsonl(columns, tokens) if format == "jsonl" else _parquet(columns, tokens)
 
 
-def examples_of(folder: Path, format: str) -> Iterator[Mapping[str, list[str]]]:
+def shared_tokens(folder: Path, splits: Iterable[str], format: str) -> dict[str, int]:
+    """Return for each split but the first the number of its examples that have the tokens of an example of the first.
+
+    Args:
+        format: that of the files which are read.
+    """
+    first, *others = splits
+    known = {_tokens(example) for example in _examples_of(folder / first, format)}
+    return {split: sum(_tokens(e) in known for e in _examples_of(folder / split, format)) for split in others}
+
+
+def _tokens(example: Mapping[str, list[str]]) -> bytes:
+    return hashlib.sha256(json.dumps([example["prompt"], example["target"]]).encode()).digest()[:16]
+
+
+def _examples_of(folder: Path, format: str) -> Iterator[Mapping[str, list[str]]]:
     """Yield the tokens of the examples in the files of a folder, as ``prompt`` and ``target``.
 
     Raises:

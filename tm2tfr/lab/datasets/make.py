@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections import Counter
@@ -18,7 +17,7 @@ from tm2tfr.base.errors import DatasetError, NotFoundError, SpecWarning, counted
 from tm2tfr.base.text.shown import escaped, json_text, markdown_table
 from tm2tfr.base.text.words import number_of
 from tm2tfr.lab.datasets.balance import numbers
-from tm2tfr.lab.datasets.files import examples_of
+from tm2tfr.lab.datasets.files import shared_tokens
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.shard import BY_TOKENS, Done, Failure, How, PieceJob, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions
@@ -250,21 +249,6 @@ def _outcomes(spec: DatasetSpec, jobs: Iterable[PieceJob]) -> dict[str, dict[str
     return {name: numbers(outcomes) for name, outcomes in found.items()}
 
 
-def shared_tokens(folder: Path, splits: Iterable[str], format: str) -> dict[str, int]:
-    """Return for each split but the first the number of its examples that have the tokens of an example of the first.
-
-    Args:
-        format: that of the files which are read.
-    """
-    first, *others = splits
-    known = {_tokens(example) for example in examples_of(folder / first, format)}
-    return {split: sum(_tokens(e) in known for e in examples_of(folder / split, format)) for split in others}
-
-
-def _tokens(example: Mapping[str, list[str]]) -> bytes:
-    return hashlib.sha256(json.dumps([example["prompt"], example["target"]]).encode()).digest()[:16]
-
-
 def _head(spec: DatasetSpec, how: How, programs: str, shards: int) -> dict[str, object]:
     """Return what has to be the same for a folder to be resumed; programs: the text of machines.jsonl or its like."""
     weights = how.weights_digest
@@ -356,7 +340,9 @@ def card(
         f"# {escaped(spec.name)}",
         f"{spec.about(tally, f'made by tm2tfr {__version__}')}.",
         markdown_table(("split", "examples"), ((split, f"{sum(examples[split].values()):,}") for split in splits)),
-        " ".join([_SPLIT_BY.get(spec.split_by, f"No {spec.noun} is in two splits."), *_shared(spec, examples, shared or {})]),
+        " ".join(
+            [_SPLIT_BY.get(spec.split_by, f"No {spec.noun} is in two splits."), *_shared(spec, examples, shared or {})]
+        ),
         markdown_table(("column", "contents"), spec.columns.items()),
         f"{spec.notes}`manifest.json` has the spec, seeds, counts and digests.\n"
         f"`datasets.load_dataset` reads the {format} files of this folder.",

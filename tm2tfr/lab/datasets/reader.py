@@ -119,7 +119,9 @@ class _CircuitReader(CommonReader):
         self.needs("circuits", "inputs")
         circuits = self.circuits() if "circuits" in self.top else ()
         inputs = self.inputs() if "inputs" in self.top else Inputs()
-        spec = CircuitSpec(circuits=circuits, inputs=inputs, **self.common(text, name, CIRCUIT_SPLIT_BY, several=len(circuits) > 1))
+        spec = CircuitSpec(
+            circuits=circuits, inputs=inputs, **self.common(text, name, CIRCUIT_SPLIT_BY, several=len(circuits) > 1)
+        )
         for chosen in circuits:
             self.check_inputs(chosen.circuit, inputs)
         self.reading.log.conclude()

@@ -102,7 +102,9 @@ class Inputs:
             drawn: Iterable[str] = (word for word in words if len(word) >= space.shortest)
         else:
             every = map("".join, product(space.letters, repeat=length)) if length <= self.up_to else ()
-            drawn = chain(every, *(_chosen(source, partial(_drawn_bits, length=length), 2**length, judged) for source in self.random))
+            drawn = chain(
+                every, *(_chosen(source, partial(_drawn_bits, length=length), 2**length, judged) for source in self.random)
+            )
         return tuple(dict.fromkeys([*map(space.read, self.words), *map(space.written, drawn)]))
 
     def _lettered(self, space: InputSpace) -> Iterator[Random]:

@@ -133,14 +133,14 @@ class Draws:
             why = "" if variable.read_by else ": it is read by nothing once it is written"
             left_out[variable.name] = f"{found or 'none'} of {TRIALS:,} random settings {self._criterion}{why}"
         if not variables:
-            raise self._nothing(f"no variable has {LEAST} settings among {TRIALS:,} random ones, each of which {self._criterion}")
+            raise self._nothing(
+                f"no variable has {LEAST} settings among {TRIALS:,} random ones, each of which {self._criterion}"
+            )
         return replace(self, variables=tuple(variables)), left_out
 
     @property
     def _criterion(self) -> str:
-        if self.effective:
-            return "changes an answer" + (", with all answers known" if self.known else "")
-        return "has answers that are all known"
+        return "changes an answer" if self.effective else "has answers that are all known"
 
     def _nothing(self, what: str) -> UsageError:
         omit = "--effective" if self.effective else "--balanced"
@@ -213,7 +213,9 @@ def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base
         settings.append(VariableSetting(variable.name, variable.name, position, value, before, origin))
         square = square_of(variable.name, every)
         if square and isinstance(value, int):  # a head compares both, as one number
-            settings.append(VariableSetting(square, square, position, value * value, here.run.cells[position][square], origin))
+            settings.append(
+                VariableSetting(square, square, position, value * value, here.run.cells[position][square], origin)
+            )
     return Drawn(here, settings)
 
 

@@ -19,17 +19,17 @@ from tm2tfr.transformer.weights import digest
 COLUMNS: Mapping[str, str] = {
     "input": "the input of the base run",
     "base_tokens": "the tokens fed in the base run",
-    "base_answers": "what is answered at each position of it",
-    "variables": "the variables that are set, as the weights' subspaces claim to hold them",
-    "positions": "where, from 0",
-    "values": "what each is set to; ⊥ for nothing",
-    "sources": "the input of the run that the value is from, null for a value that is from no run",
-    "source_positions": "where in that run",
+    "base_answers": "what the model answers at each position of the base run, in the prompt too",
+    "variables": "the variables that are set",
+    "positions": "the positions at which they are set, from 0",
+    "values": "the values that they are set to; ⊥ for nothing",
+    "sources": "the inputs of the runs that the values are from; null for a value from no run",
+    "source_positions": "the positions in those runs",
     "expected_tokens": "the tokens fed with the intervention, by the causal model of the source",
-    "expected_answers": "what is answered at each position with it, null where it is not known",
-    "known": "whether it is known what is answered, by position",
-    "first": "the first position that is known and answers something else, null if none does",
-    "why": "why none does",
+    "expected_answers": "what the model answers at each position with the intervention; null where it is not known",
+    "known": "whether the answer is known, for each position",
+    "first": "the first position whose answer is known and changes; null if there is none",
+    "why": "why no answer changes",
 }
 
 
@@ -109,7 +109,7 @@ def card(found: Tried, base: Base, seed: int, *, parquet: bool) -> str:
     """Return the text of the folder's README."""
     split = f'  - split: train\n    path: "*.{"parquet" if parquet else "jsonl"}"'
     explained = f", but for {found.explained:,} runs with cells of which nothing is known." if found.explained else "."
-    certain = " with a known answer" if found.left_out or found.drawn > found.number and not found.keep_unknown else ""
+    certain = " with a known answer" if found.left_out or (found.drawn > found.number and not found.keep_unknown) else ""
     variables = (
         (code(v.name), escaped(v.meaning), stage_text(v.since), escaped(v.read_by) or "nothing")
         for v in base.model.variables.values()
@@ -117,7 +117,8 @@ def card(found: Tried, base: Base, seed: int, *, parquet: bool) -> str:
     return readme(
         ("- config_name: default", "  data_files:", split),
         f"# Interventions on {escaped(found.subject)}",
-        f"{found.number - found.left_out:,} random interventions{certain}, made by tm2tfr {__version__} with the seed {seed}. "
+        f"{found.number - found.left_out:,} random interventions{certain}, made by tm2tfr {__version__} with the seed "
+        f"{seed}. "
         f"Each sets {'one variable' if found.balanced else 'one or two variables'} of a run, to values of another run "
         "(interchange interventions; Geiger et al. 2021, "
         "2024) or to any other. What must come out is computed from the source alone; the "
@@ -142,8 +143,8 @@ def _numbers(found: Tried) -> Iterable[str]:
         yield "elsewhere the answer is null, and was not compared."
     elif found.unknown:
         yield f"{found.unknown:,} more were drawn and are left out: it is not known what must be answered."
-    if found.drawn > found.number:
-        yield f"{found.drawn:,} were drawn to get them: {found.criterion}."
+    if found.redrawn:
+        yield f"{found.redrawn}."
     if found.balanced:
         each = found.each.values()
         yield f"Each of {len(each):,} variables is set in {min(each):,} to {max(each):,} of them."

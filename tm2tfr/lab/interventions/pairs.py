@@ -94,7 +94,11 @@ def tried(
                 return found
         shards = {stem(s["shard"], len(jobs)): s for s in line.listed()}
         entries = {name: {"counts": {n: s[n] for n in found.counts}, "files": s["files"]} for name, s in shards.items()}
-        own = {"inputs": {**(inputs or {}), "outcomes": dict(found.inputs)}, "unbalanced": dict(unbalanced), "shards": entries}
+        own = {
+            "inputs": {**(inputs or {}), "outcomes": dict(found.inputs)},
+            "unbalanced": dict(unbalanced),
+            "shards": entries,
+        }
         line.close({CARD: card(found, first, draws.seed, parquet=parquet)}, entries=own)
     return found
 

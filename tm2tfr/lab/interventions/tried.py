@@ -68,12 +68,13 @@ class Tried:
         return {**counts, "causal": self.causal, "explained": self.explained}
 
     @property
-    def criterion(self) -> str:
-        """Why some were drawn again."""
-        known = "all answers are known"
-        if not self.effective:
-            return f"in each of them {known}"
-        return f"each changes an answer{'' if self.keep_unknown else f', and {known}'}"
+    def redrawn(self) -> str:
+        """How many were drawn, in words; empty: no more than there are."""
+        if self.drawn == self.number:
+            return ""
+        why = "the others change no answer" if self.effective else "of the others not all answers are known"
+        why += ", or not all of their answers are known" if self.effective and not self.keep_unknown else ""
+        return f"{self.drawn:,} were drawn to get them: {why}"
 
     def takes(self, done: Intervention) -> bool:
         """Return whether an intervention is in the data."""
@@ -122,8 +123,7 @@ class Tried:
         )
         changing = "change an answer that is known" if kept > known else "change an answer"
         said.append(f"  {self.causal:,} {changing}, {kept - self.causal:,} do not")
-        if self.drawn != self.number:
-            said.append(f"  {self.drawn:,} were drawn to get them: {self.criterion}")
+        said += [f"  {self.redrawn}"] if self.redrawn else []
         if numbers := self.each.values():
             many = f"{min(numbers):,}" if min(numbers) == max(numbers) else f"{min(numbers):,} or {max(numbers):,}"
             said.append(f"  {counted(len(numbers), 'variable')}, each set in {many} of them")

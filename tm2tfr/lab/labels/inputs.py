@@ -82,7 +82,7 @@ def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], 
     """Return how inputs were chosen; drawn: (count, shortest, longest) of random ones."""
     names = ("count", "shortest", "longest", "seed")
     random = [dict(zip(names, (*each, asked.seed), strict=True)) for each in drawn]
-    chosen = {"listed": listed, "all_up_to": up_to, "random": random, "default": asked.nothing}
+    chosen: dict[str, object] = {"listed": listed, "all_up_to": up_to, "random": random, "default": asked.nothing}
     return chosen | {"balanced_outcomes": asked.balanced}
 
 
@@ -105,7 +105,9 @@ def _inputs(name: str, space: InputSpace, positions: int | None, asked: LabelInp
     if count is not None and count > there:
         what = f"{name}: there are {there:,} inputs of {shortest} to {longest} tokens, and not {count:,}"
         raise InputError(f"{what}: ask for fewer, or for longer ones")
-    drawn = () if count is None else (Random(count, shortest, longest, f"labels, seed {asked.seed}", balanced=asked.balanced),)
+    drawn = (
+        () if count is None else (Random(count, shortest, longest, f"labels, seed {asked.seed}", balanced=asked.balanced),)
+    )
     found = Inputs(asked.words or (), -1 if asked.up_to is None else asked.up_to, drawn)
     if found.number(letters) > MOST_WORDS:
         raise InputError(f"{name}: these are more than {MOST_WORDS:,} inputs: ask for fewer")

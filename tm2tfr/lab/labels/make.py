@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import InputError, a_or_an, counted, visible
@@ -29,8 +29,8 @@ from tm2tfr.lab.labels.files import (
     longest_run,
     test_inputs,
 )
-from tm2tfr.lab.labels.inputs import LabelInputs, chosen
 from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, broken_promises, columns_in_weights, hooks_of
+from tm2tfr.lab.labels.inputs import LabelInputs, chosen
 from tm2tfr.lab.labels.patches import HOOKS, SCHEMA, schema, variables_of
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, folder_named, production
