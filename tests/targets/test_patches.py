@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,18 +83,63 @@ def test_a_patched_export_answers_what_is_expected(
 
 def patched_export(target: str, export: Path, data: Path) -> subprocess.CompletedProcess[str]:
     """Return what the script says of an export, in a process that has no tm2tfr."""
+    return without_tm2tfr(str(SCRIPT), target, str(export), str(data), folder=export)
+
+
+def without_tm2tfr(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Return what a script prints in a folder, in a process that has no tm2tfr."""
     for module in ("transformers", "transformer_lens"):
         if find_spec(module) is None:
             pytest.skip(f"{module} is not installed: pip install 'tm2tfr[torch,hf,lens]'")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
-        [sys.executable, "-P", str(SCRIPT), target, str(export), str(data)],
+        [sys.executable, "-P", *arguments],
         check=False,
         capture_output=True,
         text=True,
-        cwd=export,
+        cwd=folder,
         env={**environment, "HF_HUB_OFFLINE": "1"},
     )
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "interventions.md"
+LENS = """
+from safetensors.torch import load_file
+from transformer_lens.model_bridge import TransformerBridge
+from transformers import AutoTokenizer
+
+tensors = load_file("chapter-lens/model.safetensors")
+model = TransformerBridge.boot_native(
+    json.loads(Path("chapter-lens/lens.json").read_text()),
+    AutoTokenizer.from_pretrained("chapter-lens"),
+    dtype=torch.float64,
+)
+model.load_state_dict(tensors)
+run = ["1", "1", "BOS", "(q0,1,0)", "(q1,_,+1)", "(q2,x,+1)"]
+tokens = torch.tensor([[vocabulary.index(token) for token in run]])
+"""
+"""What the second block of the page is given: a model, and the run that its first example is about."""
+
+
+@pytest.mark.slow
+def test_the_code_of_the_page_patches_exports(tmp_path: Path) -> None:
+    gpt2, lens = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    rows = 150 if DEPTH >= 1 else 30  # those of the page, by the first of its commands
+    intervene_many("chapter", rows, seed=1, effective=True, balanced=True, folder=tmp_path / "chapter-interventions")
+    for target in ("gpt2", "lens"):
+        tm2tfr.export_to(target, subject("chapter"), tmp_path / f"chapter-{target}", verify=False)
+    (tmp_path / "gpt2.py").write_text(gpt2, encoding="utf-8")
+    done = without_tm2tfr("gpt2.py", folder=tmp_path)
+    assert done.stdout.splitlines() == [f"{rows} interventions, 0 with other answers than expected"], done.stderr
+    assert "# 150 interventions, 0 with other answers than expected\n" in gpt2
+    given = (
+        gpt2.partition("def patch(")[0]
+        .replace(", AutoModelForCausalLM.from_pretrained", ", None  #")
+        .replace("modules = dict(model.named_modules())\n", "")
+    )
+    (tmp_path / "lens.py").write_text(f"{given}{LENS}{lens}print(vocabulary[logits[0, 5].argmax()])\n", encoding="utf-8")
+    done = without_tm2tfr("lens.py", folder=tmp_path)
+    assert done.stdout.splitlines()[-1:] == ["ACC"], done.stderr
 
 
 @pytest.mark.slow

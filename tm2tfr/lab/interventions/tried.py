@@ -72,9 +72,8 @@ class Tried:
         """How many were drawn, in words; empty: no more than there are."""
         if self.drawn == self.number:
             return ""
-        why = "the others change no answer" if self.effective else "of the others not all answers are known"
-        why += ", or not all of their answers are known" if self.effective and not self.keep_unknown else ""
-        return f"{self.drawn:,} were drawn to get them: {why}"
+        why = "" if self.effective else ": of the others not all answers are known"
+        return f"{self.drawn:,} were drawn to get them{why}"
 
     def takes(self, done: Intervention) -> bool:
         """Return whether an intervention is in the data."""
