@@ -36,7 +36,7 @@ from tm2tfr.cli.universal import UniversalGroup
 from tm2tfr.contract.options import CONSTRUCTION
 
 SPEC_HELP = (
-    "A spec in YAML (machines, circuits, a program or a formula, inputs, …), or a shipped one, a circuit or a program."
+    "A spec in YAML: programs, inputs, splits. Or a shipped spec, a circuit, a program or a formula: its name or its file."
 )
 
 
@@ -54,7 +54,7 @@ def dataset(
     engine: EngineOption = "auto",
     decoder: Annotated[UniversalGroup, But(prompt=None)],
 ) -> None:
-    """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
+    """Write runs as training examples, in JSON Lines and Parquet. Every run is compared with the reference."""
     from tm2tfr.base.files import check_folder
 
     check_folder(output, reading=[spec])
@@ -127,13 +127,13 @@ def labels(
     all_up_to: Annotated[
         int | None,
         count(
-            "All inputs of up to N tokens; of a circuit all, if they have no more bits. With --random, random ones as well."
+            "All inputs of up to N tokens; of a circuit all, if they have at most N bits. Can be combined with --random."
         ),
     ] = None,
     count: Annotated[
         int | None,
         count(
-            "K different random inputs, with --seed. Default, if nothing else is asked for: 1,000, or all there are.",
+            "K different random inputs, see --seed. Default, without any inputs: 1,000, or all if there are no more.",
             "--random",
             least=1,
             metavar="K",
@@ -150,7 +150,7 @@ def labels(
     dtype: Annotated[str, choice("The numbers of these exports. Default: float64.", of=DTYPES)] = "float64",
     test: Annotated[
         float | None,
-        number("Hold this share of the inputs back, as a split of their own. Default: no splits."),
+        number("Hold this share of the inputs back, as a split 'test'. Default: no splits."),
     ] = None,
     shard_size: Annotated[int, count("The runs in a file. Default: 10,000.", least=1, panel=RUN)] = 10_000,
     resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
@@ -159,9 +159,10 @@ def labels(
     engine: EngineOption = "auto",
     asked: Annotated[Asked, But(draws="--random K", seed=seed("", RANDOM_SEED))],
 ) -> None:
-    """Write tokens, every variable, and where each head looks, for many runs: Parquet that datasets.load_dataset reads.
+    """Write a row for each position of many runs, in Parquet: token, answer, every variable, where each head looks.
 
-    The folder also says which variable each hook point of the exported models carries (hooks.json).
+    Every run is compared with the reference. The folder's hooks.json says which variable each hook point of an exported
+    model carries.
     """
     from tm2tfr.base.files import check_folder
 
@@ -259,7 +260,8 @@ def intervene(
         int | None, count("Stop each run after N positions. Default: 200.", least=1, panel=RUN)
     ] = None,
     count: Annotated[
-        int | None, count("N random ones, with --seed, on random inputs, or --input.", "--random", least=1, panel=RANDOM)
+        int | None,
+        count("N random interventions, see --seed, on random inputs or on --input.", "--random", least=1, panel=RANDOM),
     ] = None,
     output: Annotated[
         Path | None, file("Write the random interventions to this folder, as data.", "-o", metavar="DIR", panel=RANDOM)
@@ -277,16 +279,15 @@ def intervene(
     ] = False,
     keep_unknown: Annotated[
         bool,
-        option("Write those too whose answers are not all known; 'known' says which. Default: left out.", panel=RANDOM),
+        option("Also interventions whose answers are not all known, with a mask 'known'. Default: left out.", panel=RANDOM),
     ] = False,
     resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
     asked: Annotated[Asked, But(draws="--random K", seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:
-    """Set variables of a run at a position, and compare what must come out with what the weights answer.
+    """Set variables of a run, and compare the run that the causal model expects with that of the patched weights.
 
-    The reference says what must come out, since each variable has a meaning; the weights are run with the subspace of the
-    variable overwritten. Exit code 1 if they differ. A variable is called what its subspace holds, or as the column of the
-    table or of 'tm2tfr labels'; --variables lists all names.
+    The weights are run with the subspace of each variable overwritten. The exit code is 1 if they differ. --variables lists
+    the variables. --random makes a data set of interventions.
     """
     from tm2tfr.api.interventions import MOST_POSITIONS, causal_variables, intervene, intervene_many
 
