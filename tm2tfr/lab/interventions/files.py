@@ -146,8 +146,7 @@ def _numbers(found: Tried) -> Iterable[str]:
     if found.redrawn:
         yield f"{found.redrawn}."
     if found.balanced:
-        each = found.each.values()
-        yield f"Each of {len(each):,} variables is set in {min(each):,} to {max(each):,} of them."
+        yield f"{found.spread}."
     yield from (f"Not set: {code(name)}: {escaped(why)}." for name, why in found.unbalanced.items())
     if found.inputs:
         yield f"The runs are on {sum(found.inputs.values()):,} inputs: {escaped(shown_outcomes(found.inputs))}."

@@ -75,6 +75,12 @@ class Tried:
         why = "" if self.effective else ": of the others not all answers are known"
         return f"{self.drawn:,} were drawn to get them{why}"
 
+    @property
+    def spread(self) -> str:
+        """How often variables are set in turn, in words."""
+        numbers = sorted(set(self.each.values()))
+        return f"{counted(len(self.balanced), 'variable')}, each set in {' or '.join(f'{n:,}' for n in numbers)} of them"
+
     def takes(self, done: Intervention) -> bool:
         """Return whether an intervention is in the data."""
         return done.known or self.keep_unknown
@@ -123,9 +129,7 @@ class Tried:
         changing = "change an answer that is known" if kept > known else "change an answer"
         said.append(f"  {self.causal:,} {changing}, {kept - self.causal:,} do not")
         said += [f"  {self.redrawn}"] if self.redrawn else []
-        if numbers := self.each.values():
-            many = f"{min(numbers):,}" if min(numbers) == max(numbers) else f"{min(numbers):,} or {max(numbers):,}"
-            said.append(f"  {counted(len(numbers), 'variable')}, each set in {many} of them")
+        said += [f"  {self.spread}"] if self.balanced else []
         said += [f"  not set: {name}: {why}" for name, why in self.unbalanced.items()]
         if self.inputs:
             said.append(f"  {counted(sum(self.inputs.values()), 'input')}: {shown_outcomes(self.inputs)}")
