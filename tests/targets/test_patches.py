@@ -27,6 +27,8 @@ from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.targets.registry import CHUNK
 
 ROWS = 500 if DEPTH >= 1 else 40
+ROWS_IN_PROMPT = 200 if DEPTH >= 1 else 16
+"""The same in the prompt of a universal decoder, whose exports are large and whose runs are long."""
 UNIVERSAL: dict[str, Any] = {"universal": (8, 4)}
 SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
     "palindromes": ("palindromes", {}),
@@ -57,8 +59,11 @@ def interventions(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], t
     @cache
     def made(source: str) -> tuple[Path, Tried]:
         name, options = SOURCES[source]
+        rows = ROWS_IN_PROMPT if options else ROWS
         folder = tmp_path_factory.mktemp("interventions") / "data"
-        return folder, intervene_many(subject(name, **options), ROWS, seed=3, folder=folder, keep_unknown=True)
+        found = subject(name, **options)
+        # the few in a prompt set every variable, in turn
+        return folder, intervene_many(found, rows, seed=3, folder=folder, keep_unknown=True, balanced=bool(options))
 
     return made
 
@@ -75,7 +80,7 @@ def test_a_patched_export_answers_what_is_expected(
     done = patched_export(to, tmp_path / to, data)
     assert done.returncode == 0, done.stderr
     said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert said == [{"rows": ROWS, "effective": tried.causal, "wrong": [], "tm2tfr": False}]
+    assert said == [{"rows": tried.number, "effective": tried.causal, "wrong": [], "tm2tfr": False}]
     rows = [json.loads(line) for path in data.glob("*.jsonl") for line in path.read_text(encoding="utf-8").splitlines()]
     patched = {variable for row in rows for variable in row["variables"]}
     assert patched == set(variables_of(found.construction, found.right, found.decoder)) or DEPTH < 1
