@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
@@ -181,10 +182,10 @@ def intervene_many(
 
 
 def _balanced(found: Subject, seed: int) -> Sequence[str]:
-    """Return random inputs with the same number for each outcome.
+    """Return random inputs with the same number for each outcome: `INPUTS`, or half as many as often as there are too few.
 
     Raises:
-        InputError: if there are none, see `tm2tfr.lab.datasets.balance.balanced`.
+        InputError: if there are not even two, see `tm2tfr.lab.datasets.balance.balanced`.
     """
     from tm2tfr.lab.datasets.balance import judged
     from tm2tfr.lab.labels.inputs import LabelInputs, chosen
@@ -194,7 +195,13 @@ def _balanced(found: Subject, seed: int) -> Sequence[str]:
         raise TypeError(found.name)
     space, positions = construction.inputs(program), found.decoder.positions
     asked = LabelInputs(count=INPUTS, longest=None if space.length else LONGEST, seed=seed, balanced=True)
-    return chosen(judged(program, MOST_POSITIONS), found.noun, space, positions, asked).words
+    while True:
+        try:
+            return chosen(judged(program, MOST_POSITIONS), found.noun, space, positions, asked).words
+        except InputError:
+            if asked.count == 2:
+                raise
+            asked = replace(asked, count=(asked.count or INPUTS) // 2)
 
 
 def _texts(found: Subject, positions: int | None) -> dict[str, str]:

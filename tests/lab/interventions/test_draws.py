@@ -127,6 +127,8 @@ def test_inputs_are_balanced_by_outcome(tmp_path: Path) -> None:
     inputs = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))["inputs"]
     assert inputs == {"listed": False, "seed": 1, "balanced_outcomes": True, "outcomes": {"accept": 16, "reject": 16}}
     assert "The runs are on 32 inputs: 16 accept, 16 reject." in (tmp_path / "data" / "README.md").read_text("utf-8")
+    few = intervene_many("full-adder", 4, balanced_outcomes=True)  # of its eight inputs, one has the sum 0
+    assert few.inputs == dict.fromkeys(("00", "01", "10", "11"), 1)
     with pytest.raises(InputError, match="binary-increment: all 511 random inputs that were drawn have the outcome halt"):
         intervene_many("binary-increment", 2, balanced_outcomes=True)
     with pytest.raises(UsageError, match="balanced_outcomes is about random inputs: omit it, or the inputs"):
