@@ -131,13 +131,13 @@ class Tried:
         said += [f"  {self.redrawn}"] if self.redrawn else []
         said += [f"  {self.spread}"] if self.balanced else []
         said += [f"  not set: {name}: {why}" for name, why in self.unbalanced.items()]
-        if self.inputs:
-            said.append(f"  {counted(sum(self.inputs.values()), 'input')}: {shown_outcomes(self.inputs)}")
         if self.unknown:
             kept_as = "are left out" if self.left_out else "are kept, with null in the place of what is not known"
             said.append(f"  {self.unknown:,} {kept_as}: what must be answered is not known, and not compared")
         if self.explained:
             said.append(f"  {self.explained:,} have cells of which nothing is known, which are not compared")
+        if self.inputs:
+            said.append(f"  {counted(sum(self.inputs.values()), 'input')}: {shown_outcomes(self.inputs)}")
         if self.folder is not None:
             more = f", {self.reused:,} of which were there" if self.reused else ""
             said.append(f"  written to {self.folder}{more}")
