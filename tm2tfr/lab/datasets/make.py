@@ -149,7 +149,7 @@ def _inputs(wanted: Sequence[tuple[int, int, int]], letters: int) -> str:
     return f"{{random: [{', '.join(random)}]}}"
 
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
