@@ -28,6 +28,7 @@ class Patched:
         vocabulary = json.loads((data / "vocabulary.json").read_text(encoding="utf-8"))
         self.numbers = {token: number for number, token in enumerate(vocabulary)}
         names = json.loads((export / "tm2tfr.json").read_text(encoding="utf-8"))
+        self._refuse_other(hooks["targets"][target], names.get("recipe", {}))
         self.outputs = names.get("outputs")
         if self.outputs is None:
             self.outputs = [{"labels": vocabulary, "logits": [0, len(vocabulary)]}]
@@ -35,6 +36,14 @@ class Patched:
         self.before: dict[str, Any] = {}
         self.seen: dict[Any, int] = defaultdict(int)
         self.model, self.run = getattr(self, f"_{target}")(export)
+
+    def _refuse_other(self, said: Any, made: Any) -> None:
+        """Raise ValueError if the recipes are about an export with other positions or numbers."""
+        about, has = [(each.get("positions"), each.get("dtype")) for each in (said, made)]
+        if made and about != has:
+            about_text, has_text = (f"{positions} positions in {dtype}" for positions, dtype in (about, has))
+            message = f"hooks.json is about {about_text}, and the export has {has_text.replace(' positions', '')}"
+            raise ValueError(f"{message}: make both with the same --positions and --dtype")
 
     def _lens(self, export: Path) -> Any:
         from safetensors.torch import load_file

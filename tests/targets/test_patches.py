@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,45 +20,141 @@ from tests.lab.interventions.agreeing import subject
 from tests.strategies import DEPTH
 from tm2tfr.api.interventions import bases, intervene_many
 from tm2tfr.base.errors import ExportError
+from tm2tfr.lab.interventions.tried import Tried
 from tm2tfr.lab.labels.hooks import hooks_of
 from tm2tfr.lab.labels.patches import schema, variables_of
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.targets.registry import CHUNK
 
 ROWS = 500 if DEPTH >= 1 else 40
-SOURCES = ("palindromes", "full-adder", "running-parity", "hop-1", "regex:(a|b)*abb")
-"""A machine, a circuit, a RASP program, attention programs, an automaton; each becomes a GPT-2 as well."""
+ROWS_IN_PROMPT = 200 if DEPTH >= 1 else 16
+"""The same in the prompt of a universal decoder, whose exports are large and whose runs are long."""
+UNIVERSAL: dict[str, Any] = {"universal": (8, 4)}
+SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
+    "palindromes": ("palindromes", {}),
+    "chapter in a prompt": ("chapter", UNIVERSAL),
+    "full-adder": ("full-adder", {}),
+    "running-parity": ("running-parity", {}),
+    "hop-1": ("hop-1", {}),
+    "regex:(a|b)*abb": ("regex:(a|b)*abb", {}),
+}
+"""A machine, a machine in a prompt, a circuit, RASP and attention programs, an automaton; each becomes a GPT-2 as well."""
+TARGETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "lens": ("lens", {}),
+    "gpt2": ("gpt2", {}),
+    "gpt2 --stock": ("gpt2", {"stock": True}),
+    "torch": ("torch", {}),
+}
+STOCK = ("palindromes", "chapter in a prompt")
+"""The sources that a stock GPT-2 is made of: its bounds are those of Turing machines."""
+CASES = [(t, s) for t in TARGETS for s in SOURCES if t != "gpt2 --stock" or s in STOCK]
 EVERY = ("chapter", "left-edge", "full-adder", "reverse", "dyck-1", "histogram", "since-b", "two-to-three", "regex:a*b")
 SCRIPT = Path(__file__).with_name("patched_export.py")
 
 
+@pytest.fixture(scope="module")
+def interventions(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Tried]]:
+    """Return the function from a source to a folder of random interventions, and what came of them."""
+
+    @cache
+    def made(source: str) -> tuple[Path, Tried]:
+        name, options = SOURCES[source]
+        rows = ROWS_IN_PROMPT if options else ROWS
+        folder = tmp_path_factory.mktemp("interventions") / "data"
+        found = subject(name, **options)
+        # the few in a prompt set every variable, in turn
+        return folder, intervene_many(found, rows, seed=3, folder=folder, keep_unknown=True, balanced=bool(options))
+
+    return made
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("target", ["lens", "gpt2", "torch"])
-def test_a_patched_export_answers_what_is_expected(target: str, source: str, tmp_path: Path) -> None:
-    for module in ("transformers", "transformer_lens"):
-        if find_spec(module) is None:
-            pytest.skip(f"{module} is not installed: pip install 'tm2tfr[torch,hf,lens]'")
-    found = subject(source)
-    data = tmp_path / "data"
-    tried = intervene_many(found, ROWS, seed=3, folder=data, keep_unknown=True)
+@pytest.mark.parametrize(("target", "source"), CASES)
+def test_a_patched_export_answers_what_is_expected(
+    target: str, source: str, tmp_path: Path, interventions: Callable[[str], tuple[Path, Tried]]
+) -> None:
+    (name, options), (to, how) = SOURCES[source], TARGETS[target]
+    found, (data, tried) = subject(name, **options), interventions(source)
     assert tried.agrees
-    tm2tfr.export_to(target, found, tmp_path / target, verify=False)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-P", str(SCRIPT), target, str(tmp_path / target), str(data)],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**environment, "HF_HUB_OFFLINE": "1"},
-    )
+    tm2tfr.export_to(to, found, tmp_path / to, verify=False, **how)
+    done = patched_export(to, tmp_path / to, data)
     assert done.returncode == 0, done.stderr
     said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert said == [{"rows": ROWS, "effective": tried.causal, "wrong": [], "tm2tfr": False}]
+    assert said == [{"rows": tried.number, "effective": tried.causal, "wrong": [], "tm2tfr": False}]
     rows = [json.loads(line) for path in data.glob("*.jsonl") for line in path.read_text(encoding="utf-8").splitlines()]
     patched = {variable for row in rows for variable in row["variables"]}
     assert patched == set(variables_of(found.construction, found.right, found.decoder)) or DEPTH < 1
+
+
+def patched_export(target: str, export: Path, data: Path) -> subprocess.CompletedProcess[str]:
+    """Return what the script says of an export, in a process that has no tm2tfr."""
+    return without_tm2tfr(str(SCRIPT), target, str(export), str(data), folder=export)
+
+
+def without_tm2tfr(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Return what a script prints in a folder, in a process that has no tm2tfr."""
+    for module in ("transformers", "transformer_lens"):
+        if find_spec(module) is None:
+            pytest.skip(f"{module} is not installed: pip install 'tm2tfr[torch,hf,lens]'")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        [sys.executable, "-P", *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**environment, "HF_HUB_OFFLINE": "1"},
+    )
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "interventions.md"
+LENS = """
+from safetensors.torch import load_file
+from transformer_lens.model_bridge import TransformerBridge
+from transformers import AutoTokenizer
+
+tensors = load_file("chapter-lens/model.safetensors")
+model = TransformerBridge.boot_native(
+    json.loads(Path("chapter-lens/lens.json").read_text()),
+    AutoTokenizer.from_pretrained("chapter-lens"),
+    dtype=torch.float64,
+)
+model.load_state_dict(tensors)
+run = ["1", "1", "BOS", "(q0,1,0)", "(q1,_,+1)", "(q2,x,+1)"]
+tokens = torch.tensor([[vocabulary.index(token) for token in run]])
+"""
+"""What the second block of the page is given: a model, and the run that its first example is about."""
+
+
+@pytest.mark.slow
+def test_the_code_of_the_page_patches_exports(tmp_path: Path) -> None:
+    gpt2, lens = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    rows = 150 if DEPTH >= 1 else 30  # those of the page, by the first of its commands
+    intervene_many("chapter", rows, seed=1, effective=True, balanced=True, folder=tmp_path / "chapter-interventions")
+    for target in ("gpt2", "lens"):
+        tm2tfr.export_to(target, subject("chapter"), tmp_path / f"chapter-{target}", verify=False)
+    (tmp_path / "gpt2.py").write_text(gpt2, encoding="utf-8")
+    done = without_tm2tfr("gpt2.py", folder=tmp_path)
+    assert done.stdout.splitlines() == [f"{rows} interventions, 0 with other answers than expected"], done.stderr
+    assert "# 150 interventions, 0 with other answers than expected\n" in gpt2
+    given = (
+        gpt2.partition("def patch(")[0]
+        .replace(", AutoModelForCausalLM.from_pretrained", ", None  #")
+        .replace("modules = dict(model.named_modules())\n", "")
+    )
+    (tmp_path / "lens.py").write_text(f"{given}{LENS}{lens}print(vocabulary[logits[0, 5].argmax()])\n", encoding="utf-8")
+    done = without_tm2tfr("lens.py", folder=tmp_path)
+    assert done.stdout.splitlines()[-1:] == ["ACC"], done.stderr
+
+
+@pytest.mark.slow
+def test_recipes_for_an_export_with_other_positions_are_refused(tmp_path: Path) -> None:
+    found, data = subject("chapter"), tmp_path / "data"
+    intervene_many(found, 2, seed=3, folder=data)
+    tm2tfr.export_to("gpt2", found, tmp_path / "gpt2", verify=False, positions=100, stock=True)
+    done = patched_export("gpt2", tmp_path / "gpt2", data)
+    assert done.returncode == 1
+    assert "hooks.json is about 1024 positions in float64, and the export has 100 in float64" in done.stderr
 
 
 @pytest.mark.slow

@@ -176,6 +176,7 @@ def make_labels(
     all_up_to: int | None = None,
     random: int | None = None,
     lengths: tuple[int, int] | None = None,
+    balanced_outcomes: bool = False,
     seed: int = 0,
     max_steps: int | None = None,
     positions: int | None = None,
@@ -202,6 +203,8 @@ def make_labels(
         random, lengths, seed: the number of different random inputs, their lengths, by default from 1 (for machines 0) to
             10, and their seed. Without any of these options: 1,000 random inputs, or all if there are fewer. Options add
             up; each input is labelled once.
+        balanced_outcomes: draw random inputs with the same number for each outcome of the reference, such as accept and
+            reject; for a program, the value at the last position. Inputs without an outcome are not drawn.
         max_steps: the most steps of a machine, by default 1,000; a run that this cuts off is labelled up to there.
         positions, dtype: those of the exports that ``hooks.json`` describes, see `export_to`.
         shard_size: the number of runs per file.
@@ -211,12 +214,14 @@ def make_labels(
 
     Raises:
         DatasetError: if an extra is missing, the cluster is lost, or the folder was made from other inputs or weights.
-        InputError: for an invalid input, invalid lengths, no inputs, or too many.
+        InputError: for an invalid input, invalid lengths, no inputs, or too many; if random inputs cannot be balanced:
+            there is one outcome, there are more than ten, or too few inputs with one of them are found.
         CompileError: if no program is stored with weights, or they cannot be compared with it.
         EngineError: for an engine that cannot run these weights.
         OutputError: if the folder cannot be written, or is in use.
     """
-    from tm2tfr.lab.labels.make import LabelInputs, make
+    from tm2tfr.lab.labels.inputs import LabelInputs
+    from tm2tfr.lab.labels.make import make
     from tm2tfr.runs.choose import for_many_runs
     from tm2tfr.transformer.provenance import is_hidden
 
@@ -244,6 +249,8 @@ def make_labels(
         raise CompileError(f"{what}: label the program that they were made from, whose positions are the same")
     if found.construction is None:
         raise CompileError(f"{found.name}: these weights have no reference: label the program itself")
+    if balanced_outcomes and random is None:
+        raise InputError("balanced_outcomes is about random inputs: give their number as random")
     shortest, longest = (None, None) if lengths is None else _lengths(lengths)
     asked = LabelInputs(
         words=None if inputs is None else tuple(found.word(word) for word in inputs),
@@ -252,6 +259,7 @@ def make_labels(
         shortest=shortest,
         longest=longest,
         seed=seed,
+        balanced=balanced_outcomes,
     )
     if found.labeller and engine not in (AUTO, "dense"):
         what = f"{found.name} answers all positions of a word at once, which the dense engine does for many words"

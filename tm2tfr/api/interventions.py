@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.lab.interventions.intervened import Base, ColumnPlaces, VariableList
     from tm2tfr.lab.interventions.intervention import Intervention
-    from tm2tfr.lab.interventions.pairs import Tried
+    from tm2tfr.lab.interventions.tried import Tried
     from tm2tfr.lab.line.folder import ShardProgress
     from tm2tfr.transformer.weights import Decoder
 
@@ -95,6 +96,9 @@ def intervene_many(
     folder: str | Path | None = None,
     parquet: bool = False,
     keep_unknown: bool = False,
+    effective: bool = False,
+    balanced: bool = False,
+    balanced_outcomes: bool = False,
     positions: int | None = None,
     resume: bool = False,
     engine: str = "dense",
@@ -116,40 +120,87 @@ def intervene_many(
         folder: a new or empty folder, for `datasets.load_dataset`.
         parquet: write Parquet files beside the JSON Lines.
         keep_unknown: also write interventions whose answer is not known at every position, with a mask.
+        effective: draw each again until it changes an answer, by the causal model.
+        balanced: set one variable in each intervention, and each variable equally often. A variable that cannot be set, or
+            has too few settings as required, is left out, see `Tried.unbalanced`.
+        balanced_outcomes: draw random inputs with the same number for each outcome, such as accept and reject.
         positions: the positions of the exports that ``hooks.json`` describes, see `export_to`.
         resume: continue a folder of the same interventions.
         progress: called with the numbers of shards done, of all shards, and of interventions made.
 
+    With `effective` or `balanced`, an intervention whose answers are not all known is drawn again too, unless
+    `keep_unknown` is given. `Tried.drawn` is the number of draws.
+
     Raises:
-        UsageError: for an invalid count or seed.
+        UsageError: for an invalid count or seed; if no random intervention changes an answer.
+        InputError: also if random inputs cannot be balanced, see `tm2tfr.make_labels`.
         DatasetError, OutputError: if the folder is not empty, has other interventions, or cannot be written; if PyArrow is
             missing for Parquet.
         CompileError, InputError, EngineError: see `intervene`.
     """
+    from tm2tfr.lab.datasets.balance import MOST_OUTCOMES, judged, numbers
+    from tm2tfr.lab.interventions.draws import Draws
     from tm2tfr.lab.interventions.pairs import tried
     from tm2tfr.runs.plan import is_count
 
     if not is_count(count, 1) or not is_count(seed):
         raise UsageError(f"{count!r} interventions with the seed {seed!r}: use whole numbers, from 1 and from 0 on")
+    if balanced_outcomes and words is not None:
+        raise UsageError("balanced_outcomes is about random inputs: omit it, or the inputs")
     found = Subject.of(subject)
     base = bases(found, engine=engine, dtype=dtype, max_positions=max_positions)
-    chosen = list(islice(_defined(_words(found, seed), base), INPUTS)) if words is None else [*map(found.word, words)]
+    if words is not None:
+        chosen = [*map(found.word, words)]
+    elif balanced_outcomes:
+        chosen = [*_balanced(found, seed)]
+    else:
+        chosen = list(islice(_defined(_words(found, seed), base), INPUTS))
     if not chosen:
         raise InputError(f"{found.name}: no input was found to intervene on: give at least one")
-    files = None if folder is None else _texts(found, positions)
+    outcomes = {} if found.construction is None else numbers(judged(found.right, max_positions).outcomes(chosen))
     return tried(
         found.right.name,
-        chosen,
-        base,
+        Draws(
+            chosen,
+            base,
+            seed,
+            effective=effective,
+            known=(effective or balanced) and not keep_unknown,
+            balanced=balanced,
+        ),
         count=count,
-        seed=seed,
         folder=folder,
         parquet=parquet,
         keep_unknown=keep_unknown,
-        texts=files,
+        outcomes=outcomes if len(outcomes) <= MOST_OUTCOMES else {},
+        inputs={"listed": words is not None, "seed": seed, "balanced_outcomes": balanced_outcomes},
+        texts=None if folder is None else _texts(found, positions),
         resume=resume,
         progress=progress,
     )
+
+
+def _balanced(found: Subject, seed: int) -> Sequence[str]:
+    """Return random inputs with the same number for each outcome: `INPUTS`, or half as many as often as there are too few.
+
+    Raises:
+        InputError: if there are not even two, see `tm2tfr.lab.datasets.balance.balanced`.
+    """
+    from tm2tfr.lab.datasets.balance import judged
+    from tm2tfr.lab.labels.inputs import LabelInputs, chosen
+
+    construction, program = found.construction, found.right
+    if construction is None:  # never: there is a causal model
+        raise TypeError(found.name)
+    space, positions = construction.inputs(program), found.decoder.positions
+    asked = LabelInputs(count=INPUTS, longest=None if space.length else LONGEST, seed=seed, balanced=True)
+    while True:
+        try:
+            return chosen(judged(program, MOST_POSITIONS), found.noun, space, positions, asked).words
+        except InputError:
+            if asked.count == 2:
+                raise
+            asked = replace(asked, count=(asked.count or INPUTS) // 2)
 
 
 def _texts(found: Subject, positions: int | None) -> dict[str, str]:

@@ -36,7 +36,7 @@ from tm2tfr.cli.universal import UniversalGroup
 from tm2tfr.contract.options import CONSTRUCTION
 
 SPEC_HELP = (
-    "A spec in YAML (machines, circuits, a program or a formula, inputs, …), or a shipped one, a circuit or a program."
+    "A spec in YAML: programs, inputs, splits. Or a shipped spec, a circuit, a program or a formula: its name or its file."
 )
 
 
@@ -54,7 +54,7 @@ def dataset(
     engine: EngineOption = "auto",
     decoder: Annotated[UniversalGroup, But(prompt=None)],
 ) -> None:
-    """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
+    """Write runs as training examples, in JSON Lines and Parquet. Every run is compared with the reference."""
     from tm2tfr.base.files import check_folder
 
     check_folder(output, reading=[spec])
@@ -130,19 +130,22 @@ def labels(
     all_up_to: Annotated[
         int | None,
         count(
-            "All inputs of up to N tokens; of a circuit all, if they have no more bits. With --random, random ones as well."
+            "All inputs of up to N tokens; of a circuit all, if they have at most N bits. Can be combined with --random."
         ),
     ] = None,
     count: Annotated[
         int | None,
         count(
-            "K different random inputs, with --seed. Default, if nothing else is asked for: 1,000, or all there are.",
+            "K different random inputs, see --seed. Default, without any inputs: 1,000, or all if there are no more.",
             "--random",
             least=1,
             metavar="K",
         ),
     ] = None,
     lengths: Annotated[str | None, option("Random inputs of A to B tokens. Default: up to 10.", metavar="A-B")] = None,
+    balanced_outcomes: Annotated[
+        bool, option("Random inputs with the same number for each outcome, such as accept and reject.")
+    ] = False,
     max_steps: Annotated[int | None, count("Stop after N steps of a machine. Default: 1,000.", panel=RUN)] = None,
     positions: Annotated[
         int | None, count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1)
@@ -150,7 +153,7 @@ def labels(
     dtype: Annotated[str, choice("The numbers of these exports. Default: float64.", of=DTYPES)] = "float64",
     test: Annotated[
         float | None,
-        number("Hold this share of the inputs back, as a split of their own. Default: no splits."),
+        number("Hold this share of the inputs back, as a split 'test'. Default: no splits."),
     ] = None,
     resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
     workers: WorkersOption = None,
@@ -158,9 +161,10 @@ def labels(
     engine: EngineOption = "auto",
     asked: Annotated[Asked, But(draws="--random K", seed=seed("", RANDOM_SEED))],
 ) -> None:
-    """Write tokens, every variable, and where each head looks, for many runs: Parquet that datasets.load_dataset reads.
+    """Write a row for each position of many runs, in Parquet: token, answer, every variable, where each head looks.
 
-    The folder also says which variable each hook point of the exported models carries (hooks.json).
+    Every run is compared with the reference. The folder's hooks.json says which variable each hook point of an exported
+    model carries.
     """
     from tm2tfr.base.files import check_folder
 
@@ -171,6 +175,8 @@ def labels(
                 raise UsageError(f"tm2tfr labels: {name} and {other} cannot be combined: omit one of them")
     if lengths is not None and count is None:
         raise UsageError("tm2tfr labels: --lengths is about random inputs: add --random K")
+    if balanced_outcomes and count is None:
+        raise UsageError("tm2tfr labels: --balanced-outcomes is about random inputs: add --random K")
     chosen = None if lengths is None else _lengths(lengths)
     listed = (*(words or ()), *(() if file is None else _lines(file)))
     found = subject(asked, seeded=count is not None)
@@ -187,6 +193,7 @@ def labels(
             all_up_to=all_up_to,
             random=count,
             lengths=chosen,
+            balanced_outcomes=balanced_outcomes,
             seed=0 if count is None else seed_number(asked.parameters.get("seed", 0), "tm2tfr labels"),
             max_steps=max_steps,
             positions=positions,
@@ -254,7 +261,8 @@ def intervene(
         int | None, count("Stop each run after N positions. Default: 200.", least=1, panel=RUN)
     ] = None,
     count: Annotated[
-        int | None, count("N random ones, with --seed, on random inputs, or --input.", "--random", least=1, panel=RANDOM)
+        int | None,
+        count("N random interventions, see --seed, on random inputs or on --input.", "--random", least=1, panel=RANDOM),
     ] = None,
     output: Annotated[
         Path | None, file("Write the random interventions to this folder, as data.", "-o", metavar="DIR", panel=RANDOM)
@@ -264,17 +272,23 @@ def intervene(
         int | None,
         count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1, panel=RANDOM),
     ] = None,
+    effective: Annotated[bool, option("Only interventions that change an answer.", panel=RANDOM)] = False,
+    balanced: Annotated[bool, option("Set one variable in each, and each variable equally often.", panel=RANDOM)] = False,
+    balanced_outcomes: Annotated[
+        bool,
+        option("Random inputs with the same number for each outcome, such as accept and reject.", panel=RANDOM),
+    ] = False,
     keep_unknown: Annotated[
         bool,
-        option("Write those too whose answers are not all known; 'known' says which. Default: left out.", panel=RANDOM),
+        option("Also interventions whose answers are not all known, with a mask 'known'. Default: left out.", panel=RANDOM),
     ] = False,
     resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
     asked: Annotated[Asked, But(draws="--random K", seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:
-    """Set variables of a run at a position, and compare what must come out with what the weights answer.
+    """Set variables of a run, and compare the run that the causal model expects with that of the patched weights.
 
-    The weights run with the subspace of the variable overwritten; the exit code is 1 if they differ from the reference.
-    --variables lists the variables and their names.
+    The weights run with the subspace of each variable overwritten. The exit code is 1 if they differ from the causal model.
+    --variables lists the variables. --random makes a data set of interventions.
     """
     from tm2tfr.api.interventions import MOST_POSITIONS, causal_variables, intervene, intervene_many
 
@@ -284,15 +298,18 @@ def intervene(
         "--keep-unknown": keep_unknown,
         "--positions": positions is not None,
     }
+    drawn = {"--effective": effective, "--balanced": balanced, "--balanced-outcomes": balanced_outcomes}
     if variables:
         others = {"--set": bool(texts), "--random": count is not None, "-o": output is not None}
-        _refuse(others | folder, "--variables sets nothing", "omit it")
+        _refuse(others | drawn | folder, "--variables sets nothing", "omit it")
         named = causal_variables(subject(asked), word)
         _tell(named.as_dict() if as_json else str(named))
         return
     most = max_positions or MOST_POSITIONS
     if count is None:
-        _refuse({"-o": output is not None} | folder, "this is about random interventions", "add --random N, or omit it")
+        _refuse(
+            {"-o": output is not None} | drawn | folder, "this is about random interventions", "add --random N, or omit it"
+        )
         done = intervene(subject(asked), word, texts or (), engine=engine, dtype=dtype, max_positions=most)
         _tell(done.as_dict() if as_json else str(done))
         raise typer.Exit(0 if done.agrees else 1)
@@ -300,6 +317,8 @@ def intervene(
         raise UsageError("tm2tfr intervene: --random draws what is set, and --set says it: omit one of them")
     if output is None:
         _refuse(folder, "this is about a folder", "add -o DIR")
+    if balanced_outcomes and word is not None:
+        raise UsageError("tm2tfr intervene: --balanced-outcomes is about random inputs: omit it, or --input")
     if output is not None:
         from tm2tfr.base.files import check_folder
 
@@ -314,6 +333,9 @@ def intervene(
             folder=output,
             parquet=parquet,
             keep_unknown=keep_unknown,
+            effective=effective,
+            balanced=balanced,
+            balanced_outcomes=balanced_outcomes,
             positions=positions,
             resume=resume,
             engine=engine,

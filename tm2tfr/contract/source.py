@@ -116,7 +116,7 @@ def unreadable(columns: Sequence[Column], layout: Residual) -> list[str]:
     return lacking + [c.name for c in columns if c.kind == "bits" and c.read_bits(layout) is None]
 
 
-FED, ANSWERED = "the token at this position", "the answer: the next token"
+FED, ANSWERED = "the token at this position", "the token that the model answers at this position"
 POSITION = Column(name="i", kind="position", meaning="the position", tex="$i$")
 """The first column of every table."""
 ANSWER = Column(name="y", kind="answered", meaning=ANSWERED, tex="$y^{(i)}$")
@@ -289,6 +289,8 @@ class Source(Generic[_Program]):
         check_questions: (name of the subject, questions): refuse those that its proof cannot answer. Raises UsageError.
         truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
         blocks: (program, decoder, the most steps) -> the reference of a batch, see `tm2tfr.contract.blocks`.
+        outcomes: (program, inputs, the most steps) -> the reference's outcome on each input: the verdict, the bits of the
+            outputs, or the value at the last position; None: it is undefined, or the run is cut off.
         labels: (program, decoder) -> the reference's outputs for batches of words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has the next three.
@@ -343,6 +345,7 @@ class Source(Generic[_Program]):
     # the reference
     truth: Callable[[_Program, str, Decoder, int | None], Truth]
     blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
+    outcomes: Callable[[_Program, Sequence[str], int | None], Sequence[str | None]]
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     model: Callable[[_Program, Decoder], SourceModel] | None = None

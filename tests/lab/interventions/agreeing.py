@@ -14,7 +14,7 @@ import tm2tfr
 from tests.strategies import DEPTH
 from tm2tfr.api.interventions import bases, intervene_many
 from tm2tfr.lab.interventions.draws import drawn
-from tm2tfr.lab.interventions.pairs import Tried
+from tm2tfr.lab.interventions.tried import Tried
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

@@ -76,11 +76,18 @@ def test_rows_with_answers_that_are_not_known_are_left_out(tmp_path: Path) -> No
     assert len(lines) == 151
     assert {answer for line in lines for answer in json.loads(line)["expected_answers"]} <= letters
     counts = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))["shards"]["00000-of-00001"]
-    assert counts["counts"] == {"interventions": 200, "left_out": 49, "unknown": 49, "causal": 93, "explained": 0}
+    assert counts["counts"] == {
+        "interventions": 200,
+        "drawn": 200,
+        "left_out": 49,
+        "unknown": 49,
+        "causal": 93,
+        "explained": 0,
+    }
     card = (tmp_path / "data" / "README.md").read_text(encoding="utf-8")
     assert "\n151 random interventions with a known answer, made by" in card
     assert (
-        "93 of them change an answer. 49 more were drawn and are left out: it is not known what must be answered.\n" in card
+        "93 of them change an answer. 49 more were drawn and are left out: it is not known what must be answered. " in card
     )
     again = intervene_many(subject("reverse"), 200, seed=1, folder=tmp_path / "data", resume=True)
     assert (again.number, again.left_out, again.reused) == (200, 49, 200)

@@ -13,6 +13,7 @@ from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.api.interventions import bases
 from tm2tfr.base.errors import CompileError, EngineError, InputError, UsageError
+from tm2tfr.lab.interventions.files import COLUMNS as COLUMNS_OF_DATA
 from tm2tfr.lab.interventions.settings import read_settings
 from tm2tfr.lab.labels.hooks import columns_in_weights
 from tm2tfr.lab.labels.runs import LabelledRuns
@@ -102,7 +103,7 @@ def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest
     assert json.loads(whole["manifest.json"])["variables"]["e_q"]["layer"] == 1
     rows = [json.loads(line) for name in names[:3] for line in whole[name].decode().splitlines()]
     assert len(rows) == 10
-    assert list(rows[0]) == list(pairs.COLUMNS)
+    assert list(rows[0]) == list(COLUMNS_OF_DATA)
     (tmp_path / "whole" / names[1]).write_text("damaged")
     again = tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole", resume=True)
     assert (again.number, again.reused, again.causal) == (10, 6, tried.causal)

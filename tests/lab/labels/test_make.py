@@ -67,7 +67,7 @@ def test_a_folder_has_rows_runs_and_what_hook_points_carry(tmp_path: Path) -> No
     ]
     manifest = json.loads((tmp_path / "out/manifest.json").read_text(encoding="utf-8"))
     assert manifest["counts"]["rows"] == 136
-    assert manifest["inputs"] == {"listed": 0, "all_up_to": 3, "random": [], "default": False}
+    assert manifest["inputs"] == {"listed": 0, "all_up_to": 3, "random": [], "default": False, "balanced_outcomes": False}
     assert not (tmp_path / "out/manifest.json.part").exists()
 
 
@@ -229,7 +229,10 @@ def test_the_manifest_says_how_inputs_were_chosen(
 ) -> None:
     tm2tfr.make_labels(subject, tmp_path / "out", workers=1, engine="auto", **asked)
     manifest = json.loads((tmp_path / "out/manifest.json").read_text(encoding="utf-8"))
-    assert manifest["inputs"] == {"listed": 0, "all_up_to": None, "random": [], "default": False} | how
+    assert (
+        manifest["inputs"]
+        == {"listed": 0, "all_up_to": None, "random": [], "default": False, "balanced_outcomes": False} | how
+    )
 
 
 @pytest.mark.slow

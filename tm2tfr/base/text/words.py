@@ -166,6 +166,20 @@ def all_words(alphabet: Sequence[_Token], length: int) -> Iterator[tuple[_Token,
     return product(alphabet, repeat=length)
 
 
+BATCH = 256
+"""The number of words of one length that are evaluated at once."""
+
+
+def by_length(words: Sequence[Sequence[object]]) -> Iterator[list[int]]:
+    """Yield the numbers of words of one length, at most `BATCH` at a time."""
+    lengths: dict[int, list[int]] = {}
+    for number, word in enumerate(words):
+        lengths.setdefault(len(word), []).append(number)
+    for some in lengths.values():
+        for start in range(0, len(some), BATCH):
+            yield some[start : start + BATCH]
+
+
 FEW, LONGEST_SHORT = 8, 3
 """The most inputs to try where a program has no examples, and the most symbols in one."""
 

@@ -6,18 +6,32 @@ import hashlib
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, counted
+from tm2tfr.lab.datasets.balance import Judged, judged
 from tm2tfr.lab.datasets.files import TokenCodes, Tokens
-from tm2tfr.lab.datasets.shard import Done, Failure, How, Making, Piece, PieceJob, ShardMaker, ShardSweeper, Tally, swept
-from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions, Inputs
+from tm2tfr.lab.datasets.shard import (
+    BY_TOKENS,
+    Done,
+    Failure,
+    How,
+    Making,
+    Piece,
+    PieceJob,
+    ShardMaker,
+    ShardSweeper,
+    Splitting,
+    Tally,
+    swept,
+)
+from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.runs.plan import RunOptions
@@ -30,7 +44,7 @@ from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.sources.names import is_circuit
 from tm2tfr.sources.registry import whose
 
-CIRCUIT_SPLIT_BY = ("run", "circuit", "input")
+CIRCUIT_SPLIT_BY = ("run", "circuit", "input", BY_TOKENS)
 _COLUMNS = {
     "circuit": "the circuit's name; `circuits.jsonl` has each circuit, its nets and the positions of its outputs",
     "input": "the bits of the inputs",
@@ -49,10 +63,17 @@ class CircuitSpec(DatasetSpec):
     noun: ClassVar[str] = "circuit"
 
     circuits: tuple[ChosenCircuit, ...]
-    inputs: Inputs = field(default_factory=Inputs)
 
     def pieces(self) -> list[Piece]:
-        return [Piece((chosen,), self.inputs.of(SOURCE.inputs(chosen.circuit))) for chosen in self.circuits]
+        spaces = ((chosen, SOURCE.inputs(chosen.circuit)) for chosen in self.circuits)
+        return [Piece((chosen,), self.inputs.of(space, self.judged(chosen))) for chosen, space in spaces]
+
+    @property
+    def several(self) -> bool:
+        return len(self.circuits) > 1
+
+    def judged(self, program: ChosenCircuit) -> Judged:
+        return judged(program.circuit)
 
     def how(self, engine: str = AUTO, **options: Unpack[HowOptions]) -> How:
         if options.get("left_boundary") is not None:
@@ -146,9 +167,18 @@ def made_circuits(job: PieceJob, making: Making[How]) -> Done:
     for checked in done.agreeing(checked_circuits(job, making.how, done.tally)):
         key = circuit_fingerprint(checked.circuit)
         for word, bits in zip(checked.words, checked.bits.astype(np.int32), strict=True):
-            found[making.splitting.of(key, word)] += _examples(checked.circuit, word, bits, making.forms)
+            for example in _examples(checked.circuit, word, bits, making.forms):
+                found[_split(making.splitting, key, example)].append(example)
     making.write(done, making.by_split(found), tokens)
     return done
+
+
+def _split(splitting: Splitting, key: str, example: tuple[Any, ...]) -> str:
+    """Return the split of an example, see `_examples`; key: the digest of the circuit."""
+    if splitting.by != BY_TOKENS:
+        return splitting.of(key, example[1])
+    prompt, target = (map(str, bits.tolist()) for bits in example[3:5])
+    return splitting.of_tokens(prompt, target)
 
 
 def circuit_fingerprint(circuit: Circuit) -> str:

@@ -12,10 +12,13 @@ from typing import ClassVar, Protocol, TypedDict, TypeVar
 from tm2tfr.base.errors import Tm2tfrError, visible
 from tm2tfr.base.text.nodes import Map, Node, Reading, Scalar, Section
 from tm2tfr.base.text.words import number_of
+from tm2tfr.lab.datasets.shard import BY_TOKENS
 from tm2tfr.lab.datasets.spec import FORMATS, FORMS, MOST_WORDS, Inputs, Random
 
 BEGIN, END = ("name", "description", "seed"), ("splits", "split by", "shard size", "formats")
 """The keys that every spec may have."""
+BALANCED = "balanced outcomes"
+"""The key of random inputs with the same number of inputs for each outcome."""
 _SPLIT = re.compile(r"\w{1,60}", re.ASCII)
 _LENGTHS = re.compile(r"([0-9]{1,6})(?: to ([0-9]{1,6}))?")
 _SHARE = re.compile(r"[01]|[01]?\.[0-9]{1,15}")
@@ -61,7 +64,7 @@ class CommonReader:
     """The sources of random words, each with its place."""
 
     ways: ClassVar[tuple[str, ...]] = ("words", "up to", "random")
-    random_keys: ClassVar[tuple[str, ...]] = ("count", "length", "seed")
+    random_keys: ClassVar[tuple[str, ...]] = ("count", "length", "seed", BALANCED)
     random_example: ClassVar[str] = "{count: 100, length: 1 to 10}"
     examples: ClassVar[Mapping[str, str]] = {
         "machines": "'machines: [palindromes]'",
@@ -79,9 +82,16 @@ class CommonReader:
             if key not in self.top:
                 self.reading.error(None, f"there are no {key}", f"add for example {self.examples[key]}")
 
-    def common(self, text: str, name: str, split_by: tuple[str, ...]) -> CommonFields:
-        """Return the fields that specs of all kinds have."""
+    def common(self, text: str, name: str, split_by: tuple[str, ...], *, several: bool = False) -> CommonFields:
+        """Return the fields that specs of all kinds have.
+
+        Args:
+            split_by: what examples may be split by, the default first.
+            several: whether there are several programs, whose examples may have the same tokens.
+        """
         top = self.top
+        if several and BY_TOKENS in split_by and "split by" not in top:
+            split_by = (BY_TOKENS,)
         top.text("description", "")
         values: CommonFields = {
             "text": text,
@@ -230,7 +240,8 @@ class CommonReader:
         if (lengths := self.lengths(section)) is None:
             return None
         first = section.text("first", "") if "first" in self.random_keys else ""
-        source = Random(count, *lengths, f"inputs {place}, seed {seed}", first)
+        balanced = section.choice(BALANCED, ("false", "true")) == "true"
+        source = Random(count, *lengths, f"inputs {place}, seed {seed}", first, balanced)
         self.sources[source] = section.node
         return source
 

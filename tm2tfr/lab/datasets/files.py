@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -100,6 +102,36 @@ def encoded(columns: ExampleColumns, tokens: Tokens, format: str) -> bytes:
         DatasetError: if PyArrow is missing.
     """
     return _jsonl(columns, tokens) if format == "jsonl" else _parquet(columns, tokens)
+
+
+def shared_tokens(folder: Path, splits: Iterable[str], format: str) -> dict[str, int]:
+    """Return for each split but the first the number of its examples that have the tokens of an example of the first.
+
+    Args:
+        format: that of the files which are read.
+    """
+    first, *others = splits
+    known = {_tokens(example) for example in _examples_of(folder / first, format)}
+    return {split: sum(_tokens(e) in known for e in _examples_of(folder / split, format)) for split in others}
+
+
+def _tokens(example: Mapping[str, list[str]]) -> bytes:
+    return hashlib.sha256(json.dumps([example["prompt"], example["target"]]).encode()).digest()[:16]
+
+
+def _examples_of(folder: Path, format: str) -> Iterator[Mapping[str, list[str]]]:
+    """Yield the tokens of the examples in the files of a folder, as ``prompt`` and ``target``.
+
+    Raises:
+        DatasetError: if PyArrow is missing for Parquet.
+    """
+    for path in sorted(folder.glob(f"*.{format}")):
+        if format == "jsonl":
+            with path.open(encoding="utf-8") as lines:
+                yield from map(json.loads, lines)
+        else:
+            for batch in arrow_or_error().parquet.ParquetFile(path).iter_batches(columns=list(TOKENS)):
+                yield from batch.to_pylist()
 
 
 def _jsonl(columns: ExampleColumns, tokens: Tokens) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, Unpack
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, DatasetError, counted, visible
-from tm2tfr.base.text.words import token_words
+from tm2tfr.base.text.words import by_length, token_words
 from tm2tfr.lab.datasets.files import Tokens
 from tm2tfr.lab.datasets.shard import Done, How, Making, Piece, PieceJob, ShardMaker, ShardSweeper, Tally
-from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions, Inputs
+from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions
 from tm2tfr.sources.automaton import library as automata
 from tm2tfr.sources.automaton.automaton import ACCEPTS, STATE, Automaton
 from tm2tfr.sources.automaton.evaluate import run
@@ -55,14 +55,14 @@ class LabelSpec(DatasetSpec):
 
     program: Any
     labeller: AnyLabelSource
-    inputs: Inputs = field(default_factory=Inputs)
 
     @property
     def noun(self) -> str:  # type: ignore[override]
         return next(iter(self.columns))
 
     def pieces(self) -> list[Piece]:
-        words = self.inputs.of(token_words(self.program.alphabet, partial(self.labeller.word_of, self.program)))
+        space = token_words(self.program.alphabet, partial(self.labeller.word_of, self.program))
+        words = self.inputs.of(space, self.judged(self.program))
         return [Piece((self.program,), words)] if words else []
 
     def how(self, engine: str = AUTO, **options: Unpack[HowOptions]) -> How:
@@ -114,10 +114,6 @@ class LabelSpec(DatasetSpec):
 Values = dict[str, tuple[str, ...]]
 """The name of an s-op or node -> its value at each position of a word, written as in the labels of weights."""
 
-BATCH = 256
-"""The number of words of one length that are evaluated at once."""
-
-
 _Program = TypeVar("_Program")
 _Token = TypeVar("_Token")
 
@@ -164,16 +160,6 @@ class LabelSource(Generic[_Program, _Token]):
 AnyLabelSource = LabelSource[Any, Any]
 
 
-def batches(words: Sequence[Sequence[object]]) -> Iterator[list[int]]:
-    """Yield the numbers of words of one length, at most `BATCH` at a time."""
-    lengths: dict[int, list[int]] = {}
-    for i, word in enumerate(words):
-        lengths.setdefault(len(word), []).append(i)
-    for some in lengths.values():
-        for start in range(0, len(some), BATCH):
-            yield some[start : start + BATCH]
-
-
 # ── Carrying out a job of what labels words: the reference's values on many words, as examples.
 def made_labels(labeller: AnyLabelSource, job: PieceJob, making: Making[How]) -> Done:
     """Evaluate the words of a job, leave out and count those on which the program is undefined, and make its files."""
@@ -203,7 +189,7 @@ def values_of_sops(program: Program, names: Sequence[str], words: Sequence[Word]
     many = ManyInputs(sops.values(), program.alphabet)
     numbers = numeric(node for node in many.nodes if isinstance(node, SOp))
     found: list[Values | None] = [None] * len(words)
-    for batch in batches(words):
+    for batch in by_length(words):
         values = many([words[i] for i in batch])
         texts = {name: [shown_sop_value(atom, numbers[sop]) for atom in values.atoms[sop]] for name, sop in sops.items()}
         for row, i in enumerate(batch):
@@ -260,7 +246,7 @@ def values_of_nodes(program: LogicProgram, names: Sequence[str], words: Sequence
     nodes = {name: known[name] for name in names}
     many = ManyWords(nodes.values(), program.alphabet)
     found: list[Values | None] = [None] * len(words)
-    for batch in batches(words):
+    for batch in by_length(words):
         rows = many([words[i] for i in batch])
         for row, i in enumerate(batch):
             found[i] = {

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Unpack
 
 from tm2tfr._version import __version__
 from tm2tfr.base import resources
 from tm2tfr.base.choices import AUTO
-from tm2tfr.base.errors import DatasetError, NotFoundError, SpecWarning, counted
+from tm2tfr.base.errors import DatasetError, NotFoundError, SpecWarning, counted, visible
 from tm2tfr.base.text.shown import escaped, json_text, markdown_table
 from tm2tfr.base.text.words import number_of
+from tm2tfr.lab.datasets.balance import numbers
+from tm2tfr.lab.datasets.files import shared_tokens
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.shard import Done, Failure, How, Tally
+from tm2tfr.lab.datasets.shard import BY_TOKENS, Done, Failure, How, PieceJob, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, Record, arrow_or_error, readme, sha256
@@ -147,7 +149,7 @@ def _inputs(wanted: Sequence[tuple[int, int, int]], letters: int) -> str:
     return f"{{random: [{', '.join(random)}]}}"
 
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,8 @@ class Dataset:
         tally: all its runs; after a failure, those before it.
         examples: their numbers by split and form.
         left_out: the number of runs that did not end.
+        outcomes: program -> outcome -> the number of its inputs, where random inputs are balanced by outcome.
+        shared: split -> the number of its examples that have the tokens of an example of the first split.
         reused: how many of the `shards` existed already.
     """
 
@@ -171,6 +175,8 @@ class Dataset:
     shards: int
     reused: int
     failure: Failure | None = None
+    outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    shared: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -223,11 +229,24 @@ def make(
         made = Dataset(folder, spec, how.title(spec.name), tally, examples, left_out, len(jobs), line.reused)
         if failed is not None:
             return replace(made, failure=failed.failure)
+        shared = shared_tokens(folder, examples, spec.formats[0]) if spec.may_share_tokens else {}
+        made = replace(made, outcomes=_outcomes(spec, jobs), shared=shared)
         counts = {**tally.as_dict(), "left_out": left_out}
         own = {"name": spec.name, "seed": spec.seed, "counts": counts, "examples": examples, "spec": spec.text}
+        own |= {"split_by": spec.split_by} | ({"shared_tokens": shared} if spec.may_share_tokens else {})
+        own |= {"outcomes": made.outcomes} if made.outcomes else {}
         entries = {**own, "made": line.listed()}
-        line.close({CARD: card(spec, tally, examples, spec.formats)}, entries=entries)
+        line.close({CARD: card(spec, tally, examples, spec.formats, shared)}, entries=entries)
     return made
+
+
+def _outcomes(spec: DatasetSpec, jobs: Iterable[PieceJob]) -> dict[str, dict[str, int]]:
+    """Return program -> outcome -> the number of its inputs, where random inputs are balanced; otherwise nothing."""
+    found: dict[str, list[str | None]] = {}
+    for piece in (piece for job in jobs for piece in job.work) if spec.inputs.balanced else ():
+        for program in piece.programs:
+            found.setdefault(program.name, []).extend(spec.judged(program).outcomes(piece.words))
+    return {name: numbers(outcomes) for name, outcomes in found.items()}
 
 
 def _head(spec: DatasetSpec, how: How, programs: str, shards: int) -> dict[str, object]:
@@ -279,6 +298,10 @@ def dataset_report(found: Dataset) -> str:
     for split, forms in found.examples.items():
         shown = ", ".join(f"{number:,} {form}" if len(forms) > 1 else form for form, number in forms.items())
         lines.append(f"{split}: {counted(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no examples")
+    lines += [f"{each} Use 'split by: {BY_TOKENS}'." for each in _shared(spec, found.examples, found.shared)]
+    for program, outcomes in found.outcomes.items():
+        shown = ", ".join(f"{number:,} {visible(outcome)}" for outcome, number in outcomes.items())
+        lines.append(f"inputs of {visible(program)}: {shown}")
     if found.left_out:
         lines.append(f"left out: {spec.left_out(found.left_out)}")
     if found.reused:
@@ -289,8 +312,27 @@ def dataset_report(found: Dataset) -> str:
 
 
 # ── The README of a data set, for people, with the header by which `datasets.load_dataset` finds the files.
-def card(spec: DatasetSpec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
-    """Return the text; the folder is read in one of the `formats`, Parquet if it is among them."""
+_SPLIT_BY = {
+    "run": "No run is in two splits.",
+    "input": "No input is in two splits.",
+    "length": "Each split has inputs of its own lengths.",
+    BY_TOKENS: "No two splits have an example with the same tokens.",
+}
+"""What splits a data set -> what follows."""
+
+
+def card(
+    spec: DatasetSpec,
+    tally: Tally,
+    examples: Mapping[str, Mapping[str, int]],
+    formats: Sequence[str],
+    shared: Mapping[str, int] | None = None,
+) -> str:
+    """Return the text; the folder is read in one of the `formats`, Parquet if it is among them.
+
+    Args:
+        shared: see `Dataset.shared`.
+    """
     format, splits = max(formats), [split for split, _ in spec.splits if examples[split]]
     files = [f'  - split: {split}\n    path: "{split}/*.{format}"' for split in splits]
     return readme(
@@ -298,10 +340,22 @@ def card(spec: DatasetSpec, tally: Tally, examples: Mapping[str, Mapping[str, in
         f"# {escaped(spec.name)}",
         f"{spec.about(tally, f'made by tm2tfr {__version__}')}.",
         markdown_table(("split", "examples"), ((split, f"{sum(examples[split].values()):,}") for split in splits)),
+        " ".join(
+            [_SPLIT_BY.get(spec.split_by, f"No {spec.noun} is in two splits."), *_shared(spec, examples, shared or {})]
+        ),
         markdown_table(("column", "contents"), spec.columns.items()),
         f"{spec.notes}`manifest.json` has the spec, seeds, counts and digests.\n"
         f"`datasets.load_dataset` reads the {format} files of this folder.",
     )
+
+
+def _shared(spec: DatasetSpec, examples: Mapping[str, Mapping[str, int]], shared: Mapping[str, int]) -> Iterator[str]:
+    """Yield a sentence for each split with examples that have the tokens of an example of the first split."""
+    for split, number in shared.items():
+        if number:
+            many = sum(examples[split].values())
+            share = f"{number:,} of {many:,} examples of {split} ({number / many:.0%})"
+            yield f"{share} have the same tokens as an example of {spec.splits[0][0]}."
 
 
 # ── sweeps

@@ -13,7 +13,7 @@ from tm2tfr.base.errors import InputError, Tm2tfrError, UsageError, plural, visi
 from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, Section, compose, kind
 from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.lab.datasets.circuits import CIRCUIT_SPLIT_BY, ChosenCircuit, CircuitSpec
-from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader
+from tm2tfr.lab.datasets.common import BALANCED, BEGIN, END, CommonReader
 from tm2tfr.lab.datasets.labels import ALL_NODES, LABEL_SPLIT_BY, OF_AUTOMATA, OF_LOGIC, OF_RASP, AnyLabelSource, LabelSpec
 from tm2tfr.lab.datasets.machines.reader import read_machines
 from tm2tfr.lab.datasets.spec import MOST_WORDS, DatasetSpec, Inputs
@@ -115,7 +115,7 @@ def _without(reading: Reading, node: Map, refused: dict[str, tuple[str, str]]) -
 @dataclass
 class _CircuitReader(CommonReader):
     ways: ClassVar[tuple[str, ...]] = ("words", "all", "random")
-    random_keys: ClassVar[tuple[str, ...]] = ("count", "seed")
+    random_keys: ClassVar[tuple[str, ...]] = ("count", "seed", BALANCED)
     random_example: ClassVar[str] = "{count: 100}"
     examples: ClassVar[Mapping[str, str]] = {"circuits": "'circuits: [half-adder]'", "inputs": "'inputs: {all: true}'"}
 
@@ -124,7 +124,9 @@ class _CircuitReader(CommonReader):
         self.needs("circuits", "inputs")
         circuits = self.circuits() if "circuits" in self.top else ()
         inputs = self.inputs() if "inputs" in self.top else Inputs()
-        spec = CircuitSpec(circuits=circuits, inputs=inputs, **self.common(text, name, CIRCUIT_SPLIT_BY))
+        spec = CircuitSpec(
+            circuits=circuits, inputs=inputs, **self.common(text, name, CIRCUIT_SPLIT_BY, several=len(circuits) > 1)
+        )
         for chosen in circuits:
             self.check_inputs(chosen.circuit, inputs)
         self.reading.log.conclude()

@@ -200,13 +200,16 @@ def _small(pieces: Sequence[Piece], size: int) -> Iterator[Piece]:
 
 
 _SEEDED = 2**64
+BY_TOKENS = "tokens"
+"""Examples are split by their tokens, so that no split has an example with the tokens of another split's."""
 
 
 @dataclass(frozen=True)
 class Splitting:
     """Which split a run belongs to: a function of the seed, the program and the input alone.
 
-    The program counts, not its name: copies of a machine share a split, and so do repeated runs.
+    The program counts, not its name: copies of a machine share a split, and so do repeated runs. Where splits are
+    `BY_TOKENS`, examples belong to splits, as a function of the seed and of their tokens.
     """
 
     seed: int
@@ -218,7 +221,13 @@ class Splitting:
         """Return the split; program: its fingerprint, such as `fingerprint`; length: that of the word, in tokens."""
         if self.lengths:
             return next(name for name, shortest, longest in self.lengths if shortest <= length <= longest)
-        parts = {"run": (program, word), "input": ("", word)}.get(self.by, (program, ""))
+        return self._named(*{"run": (program, word), "input": ("", word)}.get(self.by, (program, "")))
+
+    def of_tokens(self, prompt: Iterable[str], target: Iterable[str]) -> str:
+        """Return the split of an example with these tokens."""
+        return self._named("\0".join(prompt), "\0".join(target))
+
+    def _named(self, *parts: str) -> str:
         digest = hashlib.sha256("\n".join([str(self.seed), *parts]).encode("utf-8", "surrogatepass")).digest()
         place, total = int.from_bytes(digest[:8]) / _SEEDED, 0.0
         for name, share in self.splits:

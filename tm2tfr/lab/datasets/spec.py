@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, product
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, counted, plural, visible
 from tm2tfr.base.text.words import InputSpace, number_of
+from tm2tfr.lab.datasets.balance import UNJUDGED, Judged, balanced, judged, most_drawn
 from tm2tfr.lab.datasets.shard import (
     Failure,
     How,
@@ -39,6 +41,7 @@ class Random:
 
     Args:
         first: the token that every word begins with, and that occurs nowhere else in it; empty: any token.
+        balanced: whether each outcome of the reference has the same number of words.
     """
 
     count: int
@@ -46,6 +49,7 @@ class Random:
     longest: int
     seed: str
     first: str = ""
+    balanced: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,22 +70,41 @@ class Inputs:
         every = number_of(symbols, 0, self.up_to) if self.up_to >= 0 else 0
         return len(self.words) + every + sum(r.count for r in self.random)
 
-    def over(self, alphabet: Sequence[str]) -> tuple[str, ...]:
-        """Return the different words over an input alphabet, in the order listed, all, random."""
-        return tuple(dict.fromkeys(self._each(alphabet)))
+    @property
+    def balanced(self) -> bool:
+        """Whether some inputs are balanced by outcome, and so depend on the program."""
+        return any(source.balanced for source in self.random)
 
-    def of(self, space: InputSpace) -> tuple[str, ...]:
-        """Return the different inputs of a program, in the order listed, all, random; space: what they are made of.
+    def over(self, alphabet: Sequence[str], judged: Judged = UNJUDGED) -> tuple[str, ...]:
+        """Return the different words over an input alphabet, in the order listed, all, random.
+
+        Args:
+            judged: the program whose outcomes balance random words.
 
         Raises:
-            InputError: if a listed word is not one of its inputs.
+            InputError: if random words cannot be balanced.
         """
+        return tuple(dict.fromkeys(self._each(alphabet, judged)))
+
+    def of(self, space: InputSpace, judged: Judged = UNJUDGED) -> tuple[str, ...]:
+        """Return the different inputs of a program, in the order listed, all, random.
+
+        Args:
+            space: what they are made of.
+            judged: see `over`.
+
+        Raises:
+            InputError: if a listed word is not one of its inputs, or random ones cannot be balanced.
+        """
+        judged = judged._replace(written=space.written)
         if (length := space.length) is None:
-            words = replace(self, words=(), random=tuple(self._lettered(space))).over(space.letters)
+            words = replace(self, words=(), random=tuple(self._lettered(space))).over(space.letters, judged)
             drawn: Iterable[str] = (word for word in words if len(word) >= space.shortest)
         else:
             every = map("".join, product(space.letters, repeat=length)) if length <= self.up_to else ()
-            drawn = chain(every, *(_drawn_bits(source, length) for source in self.random))
+            drawn = chain(
+                every, *(_chosen(source, partial(_drawn_bits, length=length), 2**length, judged) for source in self.random)
+            )
         return tuple(dict.fromkeys([*map(space.read, self.words), *map(space.written, drawn)]))
 
     def _lettered(self, space: InputSpace) -> Iterator[Random]:
@@ -90,12 +113,22 @@ class Inputs:
         for source in self.random:
             yield replace(source, first=letters[space.read(source.first)]) if source.first else source
 
-    def _each(self, alphabet: Sequence[str]) -> Iterator[str]:
+    def _each(self, alphabet: Sequence[str], judged: Judged) -> Iterator[str]:
         yield from self.words
         for length in range(self.up_to + 1 if alphabet else min(self.up_to, 0) + 1):
             yield from map("".join, product(alphabet, repeat=length))
         for source in self.random:
-            yield from _drawn(source, alphabet)
+            given = int(bool(source.first))
+            there = number_of(len(alphabet) - given, max(0, source.shortest - given), source.longest - given)
+            yield from _chosen(source, partial(_drawn, alphabet=alphabet), there, judged)
+
+
+def _chosen(source: Random, drawn: Callable[[Random], Iterator[str]], there: int, judged: Judged) -> Iterable[str]:
+    """Return the words of a source; drawn: source -> its words, without balancing; there: the number of all words."""
+    if not source.balanced:
+        return drawn(source)
+    more = replace(source, count=min(most_drawn(source.count), there))
+    return balanced(judged, drawn(more), source.count)
 
 
 def _drawn(source: Random, alphabet: Sequence[str]) -> Iterator[str]:
@@ -157,6 +190,7 @@ class DatasetSpec(ABC):
 
     Args:
         text: the YAML that it was read from.
+        inputs: those of each program.
         forms: those of supervision; of what labels words, the s-ops or nodes whose values are labels.
         splits: name and share of each, in order; the shares add up to 1.
         split_by: what determines the split: the program and its input, one of the two, or the length of the input.
@@ -174,6 +208,7 @@ class DatasetSpec(ABC):
     name: str
     seed: int = 0
     forms: tuple[str, ...] = FORMS
+    inputs: Inputs = Inputs()
     splits: tuple[tuple[str, float], ...] = (("train", 0.8), ("validation", 0.1), ("test", 0.1))
     split_by: str = "run"
     lengths: tuple[tuple[str, int, int], ...] = ()
@@ -185,6 +220,20 @@ class DatasetSpec(ABC):
     @abstractmethod
     def pieces(self) -> list[Piece]:
         """Return all runs, in order."""
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several programs."""
+        return False
+
+    @property
+    def may_share_tokens(self) -> bool:
+        """Whether examples of two splits may have the same tokens: those of several programs that prompts do not name."""
+        return self.several and self.vocabulary is None and self.split_by in ("run", self.noun)
+
+    def judged(self, program: Any) -> Judged:
+        """Return one of its programs as one by whose outcomes random inputs are balanced."""
+        return judged(program)
 
     def jobs(self, size: int | None = None) -> Iterator[PieceJob]:
         """Yield its jobs: `size` runs each (`shard_size`), fewer where another program would exceed it."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from tm2tfr.base.errors import Tm2tfrError, UsageError
+from tm2tfr.base.errors import Tm2tfrError, UsageError, visible
 from tm2tfr.contract.model import ModelVariable
-from tm2tfr.contract.modelled import CausalValue
+from tm2tfr.contract.modelled import CausalRun, CausalValue
 from tm2tfr.lab.interventions.intervened import Base
-from tm2tfr.lab.interventions.intervention import VariableSetting
+from tm2tfr.lab.interventions.intervention import VariableSetting, first_difference
 from tm2tfr.lab.labels.patches import square_of
 
 INTERCHANGED = 0.6
@@ -19,41 +21,183 @@ SEVERAL = 0.15
 """The share of interventions that set two variables."""
 FAR = 3
 """How far beyond the run's values a number without a largest value is drawn."""
+TRIALS, LEAST = 300, 3
+"""A variable is set in turn if at least `LEAST` of `TRIALS` random settings of it are as required."""
+MOST_DRAWS = 20_000
+"""The most draws for one intervention."""
+TOGETHER = 100
+"""The number of trials that are drawn at once."""
 
 
-Drawn = tuple[Base, list[VariableSetting]]
-"""A random intervention: the run that it is made on, and what is set."""
-
-
-def drawn(words: Sequence[str], base: Callable[[str], Base], *, seed: int, start: int = 0) -> Iterator[Drawn]:
-    """Yield random interventions on runs on these inputs, without end.
-
-    Each has a generator of its own, so that intervention number k is the same wherever one starts.
+class Drawn(NamedTuple):
+    """A random intervention.
 
     Args:
+        base: the run that it is made on.
+        settings: the variables that are set.
+    """
+
+    base: Base
+    settings: list[VariableSetting]
+
+
+class Taken(NamedTuple):
+    """A random intervention that is as required, what its run must come to, and the number of draws that it took."""
+
+    drawn: Drawn
+    expected: CausalRun
+    draws: int
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Random interventions, by number. Each has generators of its own, so that it does not depend on the others.
+
+    Args:
+        words: the inputs.
         base: input -> the run on it.
-        start: the number of the first one.
+        effective: whether interventions are drawn until an answer changes that is known.
+        known: whether they are drawn until all answers are known.
+        balanced: whether each sets one variable, the variables in turn.
+        variables: the variables that are set in turn; empty: any variable is set.
+    """
+
+    words: Sequence[str]
+    base: Callable[[str], Base]
+    seed: int
+    effective: bool = False
+    known: bool = False
+    balanced: bool = False
+    variables: tuple[str, ...] = ()
+
+    @property
+    def repeated(self) -> bool:
+        """Whether some interventions are drawn more than once."""
+        return self.effective or self.known
+
+    def draw(self, number: int, attempt: int = 0) -> Drawn:
+        """Return the intervention of a number; attempt: the number of draws before this one.
+
+        Raises:
+            UsageError: if no variable can be set.
+        """
+        again = f", attempt {attempt}" if attempt else ""
+        chance = random.Random(f"{self.seed} intervention {number}{again}")
+        variable = self.variables[number % len(self.variables)] if self.variables else ""
+        return _one(chance, self.words, self.base, variable)
+
+    def as_required(self, drawn: Drawn, expected: CausalRun) -> bool:
+        """Return whether an intervention whose run is expected to be `expected` is as required."""
+        if self.known and expected.unanswered:
+            return False
+        return not self.effective or first_difference(drawn.base.run, expected) is not None
+
+    def taken(self, numbers: Sequence[int]) -> list[Taken]:
+        """Return the interventions of these numbers, in their order.
+
+        Raises:
+            UsageError: if `MOST_DRAWS` draws for a number give none that is as required.
+        """
+        waiting, found, first = list(numbers), dict[int, Taken](), 0
+        while first < MOST_DRAWS:
+            # the fewer are left, the more attempts for each at once: a batch of runs costs little more than one run
+            last = first + (max(1, TOGETHER // len(waiting)) if self.repeated else 1)
+            attempts = [(number, attempt) for attempt in range(first, last) for number in waiting]
+            drawn = [self.draw(*each) for each in attempts]
+            for (number, attempt), own, expected in zip(attempts, drawn, expected_runs(drawn), strict=True):
+                if number not in found and self.as_required(own, expected):
+                    found[number] = Taken(own, expected, attempt + 1)
+            waiting, first = [number for number in waiting if number not in found], last
+            if not waiting:
+                return [found[number] for number in numbers]
+        raise self._nothing(f"none of {MOST_DRAWS:,} draws for an intervention {self._criterion}")
+
+    def in_turn(self) -> tuple[Draws, dict[str, str]]:
+        """Return the draws with the variables that are set in turn, and variable -> why it is not set.
+
+        Raises:
+            UsageError: if no variable is left, or no intervention is as required.
+        """
+        first = self.base(self.words[0])
+        if not self.balanced:
+            if self.effective and not self._found("", 1):
+                raise self._nothing(f"none of {TRIALS:,} random interventions {self._criterion}")
+            return self, {}
+        left_out = {name: variable.unset for name, variable in first.model.variables.items() if variable.unset}
+        variables = list[str]()
+        for variable in _settable(first):
+            found = self._found(variable.name, LEAST) if self.repeated else LEAST
+            if found >= LEAST:
+                variables.append(variable.name)
+                continue
+            why = "" if variable.read_by else ": it is read by nothing once it is written"
+            left_out[variable.name] = f"{found or 'none'} of {TRIALS:,} random settings {self._criterion}{why}"
+        if not variables:
+            raise self._nothing(
+                f"no variable has {LEAST} settings among {TRIALS:,} random ones, each of which {self._criterion}"
+            )
+        return replace(self, variables=tuple(variables)), left_out
+
+    @property
+    def _criterion(self) -> str:
+        return "changes an answer" if self.effective else "has answers that are all known"
+
+    def _nothing(self, what: str) -> UsageError:
+        omit = "--effective" if self.effective else "--balanced"
+        return UsageError(f"{visible(self.base(self.words[0]).name)}: {what}: omit {omit}, or use other inputs")
+
+    def _found(self, variable: str, enough: int) -> int:
+        """Return the number of interventions as required among `TRIALS` trials, or `enough`; variable: empty for any."""
+        found = 0
+        for start in range(0, TRIALS, TOGETHER):
+            chances = (random.Random(f"{self.seed} trial {variable} {n}") for n in range(start, start + TOGETHER))
+            drawn = [_one(chance, self.words, self.base, variable) for chance in chances]
+            found += sum(map(self.as_required, drawn, expected_runs(drawn)))
+            if found >= enough:
+                return enough
+        return found
+
+
+def drawn(words: Sequence[str], base: Callable[[str], Base], *, seed: int) -> Iterator[Drawn]:
+    """Yield random interventions on runs on these inputs, without end, see `Draws`.
 
     Raises:
-        UsageError: if there is nothing to be set.
+        UsageError: if no variable can be set.
     """
-    number = start
+    draws, number = Draws(words, base, seed), 0
     while True:
-        chance = random.Random(f"{seed} intervention {number}")
+        yield draws.draw(number)
         number += 1
-        yield _one(chance, words, base)
 
 
-def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base]) -> Drawn:
+def expected_runs(drawn: Sequence[Drawn]) -> list[CausalRun]:
+    """Return the run that each intervention must come to, in their order; those on the same input are made at once."""
+    numbers = defaultdict[str, list[int]](list)
+    for number, each in enumerate(drawn):
+        numbers[each.base.input].append(number)
+    found: dict[int, CausalRun] = {}
+    for own in numbers.values():
+        found |= zip(own, drawn[own[0]].base.expected([drawn[number].settings for number in own]), strict=True)
+    return [found[number] for number in range(len(drawn))]
+
+
+def _settable(base: Base) -> list[ModelVariable]:
+    """Return the variables that are drawn: without squares, which are set with their roots."""
+    every = base.model.variables
+    squares = {square_of(name, every) for name in every}
+    return [each for each in every.values() if not each.unset and each.name not in squares]
+
+
+def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base], only: str = "") -> Drawn:
+    """Return a random intervention; only: the variable that it sets; empty: one or two of all."""
     here, source = base(chance.choice(words)), chance.choice(words)
-    every = here.model.variables
-    squares = {name: square for name in every if (square := square_of(name, every))}
-    variables = [each for each in every.values() if not each.unset and each.name not in squares.values()]
+    every, variables = here.model.variables, _settable(here)
     if not variables or not here.run.cells:
         raise UsageError(f"{here.name}: there is no variable that can be set")
     settings: list[VariableSetting] = []
-    for _ in range(2 if chance.random() < SEVERAL else 1):
-        variable, position = chance.choice(variables), chance.randrange(len(here.run.cells))
+    for _ in range(2 if not only and chance.random() < SEVERAL else 1):
+        variable = every[only] if only else chance.choice(variables)
+        position = chance.randrange(len(here.run.cells))
         if any((each.variable, each.position) == (variable.name, position) for each in settings):
             continue
         before: CausalValue = here.run.cells[position][variable.name]
@@ -67,10 +211,12 @@ def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base
         if value is _ANY:
             value, origin = _any_value(chance, variable, [cells[variable.name] for cells in here.run.cells]), None
         settings.append(VariableSetting(variable.name, variable.name, position, value, before, origin))
-        if variable.name in squares and isinstance(value, int):  # a head compares both, as one number
-            name = squares[variable.name]
-            settings.append(VariableSetting(name, name, position, value * value, here.run.cells[position][name], origin))
-    return here, settings
+        square = square_of(variable.name, every)
+        if square and isinstance(value, int):  # a head compares both, as one number
+            settings.append(
+                VariableSetting(square, square, position, value * value, here.run.cells[position][square], origin)
+            )
+    return Drawn(here, settings)
 
 
 _ANY: Any = object()

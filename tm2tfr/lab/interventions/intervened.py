@@ -144,12 +144,15 @@ class Base:
 
     def batch(self, many: Sequence[Sequence[VariableSetting]]) -> list[Intervention]:
         """Return the result of each of these settings; the causal model makes the runs of a batch at the same time."""
-        chosen = [{(each.variable, each.position): each.value for each in settings} for settings in many]
-        expected = self.model.runs(chosen, self.most)
-        return [self._compared(*each) for each in zip(many, chosen, expected, strict=True)]
+        return [self.compared(*each) for each in zip(many, self.expected(many), strict=True)]
 
-    def _compared(self, settings: Sequence[VariableSetting], chosen: Settings, expected: CausalRun) -> Intervention:
-        without = self.run
+    def expected(self, many: Sequence[Sequence[VariableSetting]]) -> list[CausalRun]:
+        """Return the run that each of these settings must come to, by the causal model."""
+        return self.model.runs([_chosen(settings) for settings in many], self.most)
+
+    def compared(self, settings: Sequence[VariableSetting], expected: CausalRun) -> Intervention:
+        """Return the result of these settings, whose run must come to `expected`."""
+        without, chosen = self.run, _chosen(settings)
         layout, variables = self.decoder.layout, self.model.variables
         patches = patches_of(layout, variables, chosen)
         found = patched_run(self.decoder, self.prompt, patches, engine=self.engine, max_positions=self.most)
@@ -184,6 +187,10 @@ class Base:
             for i, variable, held in cells
             if (variable.name, i) not in expected.doubts
         ]
+
+
+def _chosen(settings: Sequence[VariableSetting]) -> Settings:
+    return {(each.variable, each.position): each.value for each in settings}
 
 
 def why_not(settings: Sequence[VariableSetting], variables: Mapping[str, ModelVariable], changed: Sequence[Cell]) -> str:

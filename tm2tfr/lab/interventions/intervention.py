@@ -138,10 +138,7 @@ class Intervention:
 
         Positions of whose outputs any is not known do not count, as `known` says in data.
         """
-        before, after, unknown = self.without.answers, self.expected.answers, self.expected.unanswered
-        pairs = enumerate(zip(before, after, strict=False))
-        differing = (i for i, (a, b) in pairs if i not in unknown and not same_answers(b, a, {}))
-        return next(differing, None if len(before) == len(after) else min(len(before), len(after)))
+        return first_difference(self.without, self.expected)
 
     @property
     def causal(self) -> bool:
@@ -173,6 +170,14 @@ class Intervention:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+
+def first_difference(without: CausalRun, expected: CausalRun) -> int | None:
+    """Return the first position at which `expected` is known and answers something else than `without`; None: none does."""
+    before, after, unknown = without.answers, expected.answers, expected.unanswered
+    pairs = enumerate(zip(before, after, strict=False))
+    differing = (i for i, (a, b) in pairs if i not in unknown and not same_answers(b, a, {}))
+    return next(differing, None if len(before) == len(after) else min(len(before), len(after)))
 
 
 def same_answers(expected: Any, found: Any, unanswered: Mapping[int, str]) -> bool:

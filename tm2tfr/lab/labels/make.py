@@ -6,20 +6,19 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import InputError, a_or_an, counted, visible
 from tm2tfr.base.text.shown import code, escaped, json_text, markdown_table
-from tm2tfr.base.text.words import InputSpace, number_of
 from tm2tfr.contract.labelling import Scheme
 from tm2tfr.contract.source import Source
 from tm2tfr.contract.specification import Specification
+from tm2tfr.lab.datasets.balance import judged
 from tm2tfr.lab.datasets.make import FORMAT, failed_shard, totals
 from tm2tfr.lab.datasets.shard import Failure, Tally
-from tm2tfr.lab.datasets.spec import MOST_WORDS, Inputs, Random
 from tm2tfr.lab.labels.files import (
     LABELS,
     RUNS,
@@ -31,6 +30,7 @@ from tm2tfr.lab.labels.files import (
     test_inputs,
 )
 from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, broken_promises, columns_in_weights, hooks_of
+from tm2tfr.lab.labels.inputs import LabelInputs, chosen
 from tm2tfr.lab.labels.patches import HOOKS, SCHEMA, schema, variables_of
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, folder_named, production
@@ -40,118 +40,6 @@ from tm2tfr.runs.choose import truth_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, digest
-
-# ── The inputs whose runs are labelled: listed, all up to a length, or random.
-MOST_BY_DEFAULT, LONGEST_BY_DEFAULT = 1_000, 10
-"""By default, this many random inputs of up to this many tokens, or all inputs if there are no more."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelInputs:
-    """The inputs that a user asks for; without any, a default.
-
-    Args:
-        words: listed inputs, as people write them; None: no list, which differs from an empty list.
-        up_to: all inputs of up to this many tokens; for a circuit: all inputs, if it has at most this many bits.
-        count, shortest, longest, seed: this many different random inputs, of these lengths; None: a default.
-    """
-
-    words: tuple[str, ...] | None = None
-    up_to: int | None = None
-    count: int | None = None
-    shortest: int | None = None
-    longest: int | None = None
-    seed: int = 0
-
-    @property
-    def nothing(self) -> bool:
-        """Whether nothing is asked for."""
-        return self.words is None and self.up_to is None and self.count is None
-
-    @property
-    def ways(self) -> tuple[str, ...]:
-        """What is asked for, in words; a default has none."""
-        listed = None if self.words is None else f"{len(self.words):,} listed"
-        every = None if self.up_to is None else f"all of up to {counted(self.up_to, 'token')}"
-        drawn = None if self.count is None else f"{self.count:,} random with seed {self.seed}"
-        return tuple(each for each in (listed, every, drawn) if each is not None)
-
-
-class Chosen(NamedTuple):
-    """The inputs that are labelled: words, in the order listed, all, random, and how they were chosen, as plain data."""
-
-    words: tuple[str, ...]
-    how: Mapping[str, object]
-
-
-def chosen(name: str, noun: str, space: InputSpace, positions: int | None, asked: LabelInputs) -> Chosen:
-    """Return the different inputs, and how they were chosen.
-
-    Args:
-        name, noun: of the program, for messages; space: what its inputs are made of.
-        positions: the most tokens of an input that the weights take; None: any number.
-
-    Raises:
-        InputError: for an invalid input or invalid lengths, or for too many inputs.
-    """
-    if space.length is not None:
-        return _of_length(visible(name), noun, space, space.length, asked)
-    inputs = _inputs(visible(name), space, positions, asked)
-    drawn = [(source.count, source.shortest, source.longest) for source in inputs.random]
-    how = _how(len(inputs.words), inputs.up_to if inputs.up_to >= 0 else None, drawn, asked)
-    return Chosen(inputs.of(space), how)
-
-
-def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], asked: LabelInputs) -> dict[str, object]:
-    """Return how inputs were chosen; drawn: (count, shortest, longest) of random ones."""
-    names = ("count", "shortest", "longest", "seed")
-    random = [dict(zip(names, (*each, asked.seed), strict=True)) for each in drawn]
-    return {"listed": listed, "all_up_to": up_to, "random": random, "default": asked.nothing}
-
-
-def _inputs(name: str, space: InputSpace, positions: int | None, asked: LabelInputs) -> Inputs:
-    """Return the inputs where they have any length."""
-    letters, least = len(space.letters), space.shortest
-    shortest = least if asked.shortest is None else max(asked.shortest, least)
-    longest = LONGEST_BY_DEFAULT if asked.longest is None else asked.longest
-    longest = max(shortest, longest) if positions is None or asked.longest is not None else min(longest, positions)
-    if shortest > longest:
-        raise InputError(f"{name}: there are no lengths from {shortest} to {longest}: give the shorter one first")
-    for most in (asked.up_to, longest if asked.count is not None else None):
-        if positions is not None and most is not None and most > positions:
-            raise InputError(f"{name}: the weights have {positions} positions, not {most}: ask for shorter inputs")
-    count, there = asked.count, number_of(letters, shortest, longest)
-    if asked.nothing:
-        if there <= MOST_BY_DEFAULT:
-            return Inputs(up_to=longest)
-        count = MOST_BY_DEFAULT
-    if count is not None and count > there:
-        what = f"{name}: there are {there:,} inputs of {shortest} to {longest} tokens, and not {count:,}"
-        raise InputError(f"{what}: ask for fewer, or for longer ones")
-    drawn = () if count is None else (Random(count, shortest, longest, f"labels, seed {asked.seed}"),)
-    found = Inputs(asked.words or (), -1 if asked.up_to is None else asked.up_to, drawn)
-    if found.number(letters) > MOST_WORDS:
-        raise InputError(f"{name}: these are more than {MOST_WORDS:,} inputs: ask for fewer")
-    return found
-
-
-def _of_length(name: str, noun: str, space: InputSpace, bits: int, asked: LabelInputs) -> Chosen:
-    """Return the inputs where all have the same number of bits."""
-    if asked.shortest is not None or asked.longest is not None:
-        raise InputError(f"{name}: every input of this {noun} has {bits} bits: omit the length")
-    everything = asked.up_to is not None or (asked.nothing and 2**bits <= MOST_BY_DEFAULT)
-    if asked.up_to is not None and asked.up_to < bits:
-        raise InputError(f"{name}: the inputs of this {noun} have {bits} bits, not up to {asked.up_to}: ask for {bits}")
-    if everything and 2**bits > MOST_WORDS:
-        raise InputError(f"{name}: there are 2^{bits} inputs: ask for random ones")
-    count = MOST_BY_DEFAULT if asked.nothing and not everything else asked.count
-    if count is not None and count > min(2**bits, MOST_WORDS):
-        raise InputError(f"{name}: there are {min(2**bits, MOST_WORDS):,} inputs at most, and not {count:,}: ask for fewer")
-    drawn = () if count is None else (Random(count, bits, bits, f"labels, seed {asked.seed}"),)
-    inputs = Inputs(asked.words or (), bits if everything else -1, drawn)
-    how = _how(len(inputs.words), bits if everything else None, [(each.count, bits, bits) for each in drawn], asked)
-    return Chosen(inputs.of(space), how)
-
 
 SHARD = 10_000
 """The number of runs in a shard."""
@@ -170,6 +58,7 @@ class MadeLabels:
         longest: the most positions of a run.
         failure: the first run that differs from the reference's.
         ways: how inputs were asked for, in words, see `LabelInputs.ways`.
+        outcomes: outcome -> the number of inputs, where random inputs are balanced by outcome.
         train, test: the numbers of inputs of the splits; none of `test`: there are no splits.
     """
 
@@ -186,6 +75,7 @@ class MadeLabels:
     ways: tuple[str, ...] = ()
     train: int = 0
     test: int = 0
+    outcomes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def broken(self) -> bool:
@@ -219,7 +109,7 @@ def make(
     folder, noun = folder_named(folder), construction.noun_of(program)
     arrow_or_error()
     labelled = LabelledRuns(decoder, program, engine, max_steps)
-    words, how = chosen(program.name, noun, construction.inputs(program), decoder.positions, asked)
+    words, how = chosen(judged(program, max_steps), noun, construction.inputs(program), decoder.positions, asked)
     if not words:
         raise InputError(f"{visible(program.name)}: there are no inputs: ask for some")
     if not labelled.defined(words):
@@ -262,7 +152,8 @@ def make(
         own |= {"splits": {TRAIN: len(words) - held, TEST: held}} if held else {}
         text = card(program.name, noun, labelled.scheme, tally, hooks, longest, split=test is not None)
         line.close({CARD: text}, entries={**own, "made": line.listed()})
-    return replace(made, tally=tally, left_out=undefined, longest=longest, test=held, train=len(words) - held)
+    made = replace(made, tally=tally, left_out=undefined, longest=longest, test=held, train=len(words) - held)
+    return replace(made, outcomes=how.get("outcomes", {}))
 
 
 def _specification(program: Any, decoder: Decoder, word: str) -> Specification:
@@ -305,7 +196,7 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
     columns, places, layout = dict[str, str](), columns_in_weights(scheme), hooks.decoder.layout
     if scheme.answers is not None:
         columns |= {
-            "answer": "what the model answers at it, in the prompt too",
+            "answer": "what the model answers at this position, in the prompt too",
             "answer_id": "its number, among the logits of that output",
         }
     columns |= {variable.name: variable.meaning for variable in scheme.variables}
@@ -408,6 +299,8 @@ def labels_report(found: MadeLabels) -> str:
         lines.append("these weights say that they were compiled, and what is left out is not what the compiler writes")
     if long := found.hooks.too_long(found.longest):
         lines.append(f"too long: {long}")
+    if found.outcomes:
+        lines.append("inputs: " + ", ".join(f"{number:,} {visible(name)}" for name, number in found.outcomes.items()))
     if found.test:
         lines.append(f"splits: {found.train:,} inputs to train on, {found.test:,} to test on")
     if found.left_out:

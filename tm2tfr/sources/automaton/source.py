@@ -62,6 +62,7 @@ SOURCE = Source(
     options=AutomatonOptions,
     compile=_compile,
     truth=_truth,
+    outcomes=later("tm2tfr.sources.automaton.truth", "outcomes"),
     read=_read,
     own_input=own_word,
     inputs=lambda automaton: token_words(automaton.alphabet, partial(word_of, automaton)),

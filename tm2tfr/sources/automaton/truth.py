@@ -231,6 +231,11 @@ class AutomatonLabels:
         return [VERDICTS[yes] for yes in self._accepting[self.states(words)[:, -1]].tolist()]
 
 
+def outcomes(automaton: Automaton, words: Sequence[str], max_steps: int | None) -> list[str | None]:
+    """Return the verdicts, see `tm2tfr.contract.source.Source.outcomes`."""
+    return [VERDICTS[accepts(automaton, word_of(automaton, word))] for word in words]
+
+
 def examined(automaton: Automaton, decoder: Decoder) -> Iterator[Examined]:
     """Yield the words of which the author says whether they are accepted, compared with the automaton."""
     positions = decoder.positions

@@ -46,7 +46,7 @@ GATE_NAMES = _names()
 
 _POSITION = Column(name="i", kind="position", meaning="the position", tex="$i$")
 _FED = Column(name="x", kind="fed", meaning="the bit at this position", tex="$x_i$")
-_ANSWER = Column(name="y", kind="answered", meaning="the answer: the next bit", tex="$y_i$")
+_ANSWER = Column(name="y", kind="answered", meaning="the bit that the model answers at this position", tex="$y_i$")
 
 LOOKUP_COLUMNS: tuple[Column, ...] = (
     _POSITION,

@@ -87,3 +87,12 @@ def _word(table: str, operands: Sequence[int], ones: int) -> int:
     else:
         low, high = (_word(part, operands[1:], ones) for part in (table[:half], table[half:]))
     return low ^ (operands[0] & (low ^ high))
+
+
+def outcomes(circuit: Circuit, words: Sequence[str], max_steps: int | None) -> list[str | None]:
+    """Return the bits of the outputs for each input, see `tm2tfr.contract.source.Source.outcomes`."""
+    if not words:
+        return []
+    cases = np.frombuffer("".join(words).encode(), dtype=np.uint8).reshape(len(words), len(circuit.inputs)) - ord("0")
+    bits = evaluate_cases(circuit, cases)[:, [circuit.numbers[net] for _, net in circuit.outputs]]
+    return ["".join(map(str, row)) for row in bits.tolist()]

@@ -142,6 +142,7 @@ SOURCE = Source(
     compile=_compile,
     truth=_truth,
     blocks=_blocks,
+    outcomes=later("tm2tfr.sources.circuit.evaluate", "outcomes"),
     enumerated=later("tm2tfr.sources.circuit.truth", "inputs"),
     read=_read,
     own_input=_own_input,

@@ -61,6 +61,7 @@ SOURCE = Source(
     options=LogicOptions,
     compile=_compile,
     truth=_truth,
+    outcomes=later("tm2tfr.sources.logic.truth", "outcomes"),
     read=_read,
     own_input=own_word,
     inputs=lambda program: token_words(program.alphabet, partial(word_of, program)),

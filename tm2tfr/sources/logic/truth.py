@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import CompileError, visible
-from tm2tfr.base.text.words import joined, written
+from tm2tfr.base.text.words import by_length, joined, written
 from tm2tfr.contract.shown import Examined
 from tm2tfr.contract.source import ANY, BOTTOM, LabellerTruth
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
@@ -254,6 +254,18 @@ def _wanted(node: Node, output: Output, found: ManyRows) -> Grid:
     if output.labels[0] != (BOTTOM if node.kind == "label" else "F"):
         return np.full(rows.shape, -1.0)
     return np.array([places.get(label, -1) for label in shown], dtype=np.float64)[rows.astype(np.int64)]
+
+
+def outcomes(program: LogicProgram, words: Sequence[str], max_steps: int | None) -> list[str | None]:
+    """Return the verdict, or what is not a bit at the last position, see `tm2tfr.contract.source.Source.outcomes`."""
+    many, root = ManyWords([program.root], program.alphabet), program.root
+    inputs, found = [word_of(program, word) for word in words], dict[int, str | None]()
+    for batch in by_length(inputs):
+        rows = many([inputs[n] for n in batch])
+        for row, n in enumerate(batch):
+            value = rows.values(root, row)[-1]
+            found[n] = ("accept" if value else "reject") if root.kind == "bit" else str(value)
+    return [found[n] for n in range(len(words))]
 
 
 def examined(program: LogicProgram, decoder: Decoder) -> Iterator[Examined]:

@@ -71,6 +71,7 @@ SOURCE = Source(
     options=RaspOptions,
     compile=_compile,
     truth=_truth,
+    outcomes=later("tm2tfr.sources.rasp.truth", "outcomes"),
     read=_read,
     own_input=own_word,
     inputs=lambda program: token_words(program.alphabet, partial(word_of, program)),

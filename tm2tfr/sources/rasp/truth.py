@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import CompileError, visible
-from tm2tfr.base.text.words import joined, written
+from tm2tfr.base.text.words import by_length, joined, written
 from tm2tfr.contract.shown import Examined
 from tm2tfr.contract.source import LabellerTruth
 from tm2tfr.sources.rasp.evaluate import Stages, Undefined, evaluate
@@ -233,6 +233,19 @@ class RaspLabels:
             for atom in found.atoms[sop]
         ]
         return [joined([shown[place] for place in row]) for row in found.places[sop][found.defined].tolist()]
+
+
+def outcomes(program: Program, words: Sequence[str], max_steps: int | None) -> list[str | None]:
+    """Return the value of the program's s-op at the last position, see `tm2tfr.contract.source.Source.outcomes`."""
+    many, sop = ManyInputs([program.sop], program.alphabet), program.sop
+    inputs = [word_of(program, word) for word in words]
+    numbers = numeric(node for node in many.nodes if isinstance(node, SOp))[sop]
+    found: list[str | None] = [None] * len(words)
+    for batch in by_length(inputs):
+        values = many([inputs[n] for n in batch])
+        for n, place, defined in zip(batch, values.places[sop][:, -1].tolist(), values.defined.tolist(), strict=True):
+            found[n] = shown_value(values.atoms[sop][place], numbers) if defined else None
+    return found
 
 
 def examined(program: Program, decoder: Decoder) -> Iterator[Examined]:

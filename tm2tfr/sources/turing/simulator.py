@@ -7,7 +7,7 @@ new cell and leaves the old tape intact, so every configuration stays valid for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -204,6 +204,12 @@ def result(machine: Machine, word: str = "", *, max_steps: int | None = None) ->
         InputError: if `word` has symbols outside the input alphabet.
     """
     return Simulation(machine, word, max_steps=max_steps).result()
+
+
+def outcomes(machine: Machine, words: Sequence[str], max_steps: int | None) -> list[str | None]:
+    """Return the outcome of each run, see `Source.outcomes`."""
+    found = (result(machine, word, max_steps=max_steps).outcome for word in words)
+    return [None if outcome == "limit" else outcome for outcome in found]
 
 
 def outcome_at(machine: Machine, last: Configuration) -> Outcome:

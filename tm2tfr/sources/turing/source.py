@@ -76,6 +76,7 @@ SOURCE = Source(
     compile=_compile,
     truth=later("tm2tfr.sources.turing.truth", "truth_for"),
     blocks=_blocks,
+    outcomes=later("tm2tfr.sources.turing.simulator", "outcomes"),
     read=_read,
     own_input=own_input,
     inputs=inputs,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tm2tfr.base.choices import UNIVERSAL_TAPES, UniversalTape
 from tm2tfr.base.errors import CompileError, counted, visible
 from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, Section
-from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader
+from tm2tfr.lab.datasets.common import BALANCED, BEGIN, END, CommonReader
 from tm2tfr.lab.datasets.machines.family import MOST_STATES, MOST_SYMBOLS, Family, Members, NormalForm, drawn, too_many
 from tm2tfr.lab.datasets.machines.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, MachineSpec, several_splits
 from tm2tfr.lab.datasets.spec import Inputs
@@ -59,10 +59,13 @@ class _Reader(CommonReader):
             "inputs": self.inputs() if "inputs" in top else Inputs(),
             "max_steps": steps,
             "keep_unfinished": top.choice("unfinished", UNFINISHED) == "keep",
-            **self.common(text, name, self.split_by()),
+            **self.common(text, name, self.split_by(), several=len(named) + sum(map(len, families)) > 1),
             "split_chosen": "split by" in top,
         }
         spec = MachineSpec(**{**values, **self.universal()})
+        if families and spec.inputs.balanced:
+            what = f"{BALANCED!r}: the machines of a family share their inputs, whose outcomes differ"
+            self.reading.error(self.top.place("inputs"), what, "remove the key, or name the machines")
         self.check_words(spec)
         self.check_sizes(spec)
         self.reading.log.conclude()

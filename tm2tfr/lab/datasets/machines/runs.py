@@ -16,7 +16,7 @@ from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.lab.datasets.files import ExampleColumn, ExampleColumns, Lists, Texts, TokenCodes, Tokens
 from tm2tfr.lab.datasets.machines.prompting import MachineHow
-from tm2tfr.lab.datasets.shard import Done, Failure, Making, PieceJob, SplitExamples, Tally
+from tm2tfr.lab.datasets.shard import BY_TOKENS, Done, Failure, Making, PieceJob, SplitExamples, Tally
 from tm2tfr.lab.datasets.spec import FORMS
 from tm2tfr.runs.batches.batch import Batch
 from tm2tfr.runs.blocks import RowBlock
@@ -220,7 +220,7 @@ class _Part(NamedTuple):
 
     Args:
         machine, outcome: (runs,) places among the names of machines, and of what comes out.
-        split: (runs,) places among the splits.
+        split: (runs, forms) places among the splits.
     """
 
     machine: Ints
@@ -252,6 +252,7 @@ class MachineExamples:
     _tapes: list[str] = field(default_factory=list)
     _outcomes: dict[str, int] = field(default_factory=dict)
     _key: str = ""
+    _vocabulary: Sequence[str] = ()
     _numbers: TokenCodes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def begin(self, machine: str, key: str, vocabulary: Sequence[str]) -> None:
@@ -262,7 +263,7 @@ class MachineExamples:
             vocabulary: the tokens.
         """
         self._machines.append(machine)
-        self._key, self._numbers = key, self.tokens.of(vocabulary)
+        self._key, self._numbers, self._vocabulary = key, self.tokens.of(vocabulary), vocabulary
 
     def add(self, runs: RunColumns) -> None:
         """Take runs of this machine."""
@@ -274,11 +275,11 @@ class MachineExamples:
             steps, cuts = steps[kept], [each[kept] for each in cuts]
         self._words += words
         self._tapes += tapes
-        known, of, key, places = self._outcomes, self.making.splitting.of, self._key, self._places
+        known = self._outcomes
         self._parts.append(
             _Part(
                 np.full(len(words), len(self._machines) - 1),
-                np.array([places[of(key, word)] for word in words], dtype=np.int64),
+                self._split(words, tokens, answers, cuts),
                 steps,
                 np.array([known.setdefault(outcome, len(known)) for outcome in outcomes], dtype=np.int64),
                 self._numbers[tokens],
@@ -286,6 +287,20 @@ class MachineExamples:
                 *cuts,
             )
         )
+
+    def _split(self, words: Sequence[str], tokens: TokenCodes, answers: TokenCodes, cuts: Sequence[Ints]) -> Ints:
+        """Return the split of each form of each run, see `_Part`; cuts: see `RunColumns`."""
+        splitting, places, forms = self.making.splitting, self._places, self.making.forms
+        if splitting.by != BY_TOKENS:
+            own = np.array([places[splitting.of(self._key, word)] for word in words], dtype=np.int64)
+            return np.broadcast_to(own[:, None], (len(words), len(forms)))
+        fed, said = ([self._vocabulary[n] for n in codes.tolist()] for codes in (tokens, answers))
+        found = np.zeros((len(words), len(forms)), dtype=np.int64)
+        for run, (prompt, size, start, many) in enumerate(zip(*(cut.tolist() for cut in cuts), strict=True)):
+            given, whole = fed[prompt : prompt + size], said[start : start + many]
+            splits = [splitting.of_tokens(given, answer) for answer in (whole[-1:], whole)]
+            found[run] = [places[splits[form != ANSWER]] for form in forms]
+        return found
 
     @property
     def _places(self) -> dict[str, int]:
@@ -297,7 +312,7 @@ class MachineExamples:
             return
         whole = _joined(self._parts)
         for name, place in self._places.items():
-            run, form = np.nonzero(self._scored(whole) & (whole.split == place)[:, None])
+            run, form = np.nonzero(self._scored(whole) & (whole.split == place))
             if len(run):
                 many = np.bincount(form, minlength=len(self.making.forms)).tolist()
                 yield name, self._columns(whole, run, form), dict(zip(self.making.forms, many, strict=True))

@@ -12,11 +12,12 @@ from typing import Any, ClassVar, Unpack
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import DatasetError, counted, visible
 from tm2tfr.contract.shown import PlainData
+from tm2tfr.lab.datasets.balance import Judged, judged
 from tm2tfr.lab.datasets.machines.family import Members
 from tm2tfr.lab.datasets.machines.prompting import MachineHow, PromptedHow, called
 from tm2tfr.lab.datasets.machines.runs import checked_machines, made
-from tm2tfr.lab.datasets.shard import Failure, Piece, ShardMaker, ShardSweeper, Tally, swept
-from tm2tfr.lab.datasets.spec import PROMPT_OPTIONS, DatasetSpec, HowOptions, Inputs
+from tm2tfr.lab.datasets.shard import BY_TOKENS, Failure, Piece, ShardMaker, ShardSweeper, Tally, swept
+from tm2tfr.lab.datasets.spec import PROMPT_OPTIONS, DatasetSpec, HowOptions
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.turing.compiler.layout import vocabulary
 from tm2tfr.sources.turing.formats import native
@@ -25,7 +26,7 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler import class_asked, in_prompt, weights_given
 from tm2tfr.sources.turing.universal.program import Universal
 
-SPLIT_BY = ("run", "machine", "input")
+SPLIT_BY = ("run", "machine", "input", BY_TOKENS)
 IN_PROMPT_BY = ("machine",)
 """Where machines stand in prompts, no machine is in two splits: the question is what is done with rules never seen."""
 UNFINISHED = ("leave out", "keep")
@@ -68,7 +69,6 @@ class MachineSpec(DatasetSpec):
 
     named: tuple[tuple[str, Machine], ...]
     families: tuple[Members, ...]
-    inputs: Inputs
     max_steps: int = 1_000
     universal: Universal | None = None
     order: int | None = None
@@ -88,11 +88,25 @@ class MachineSpec(DatasetSpec):
 
     # ── its runs
     def pieces(self) -> list[Piece]:
-        words = cache(self.inputs.over)
+        shared = cache(self.inputs.over)
+
+        def words(machine: Machine) -> tuple[str, ...]:
+            letters = machine.input_alphabet or ()
+            if not self.inputs.balanced:
+                return shared(letters)
+            return self.inputs.over(letters, self.judged(machine))
+
         alone = ((machine,) for _, machine in self.named)
         groups = chain(alone, (family for family in self.families if len(family)))
-        found = (Piece(machines, words(machines[0].input_alphabet or ())) for machines in groups)
+        found = (Piece(machines, words(machines[0])) for machines in groups)
         return [piece for piece in found if piece.runs]
+
+    @property
+    def several(self) -> bool:
+        return len(self.named) + sum(map(len, self.families)) > 1
+
+    def judged(self, program: Machine) -> Judged:
+        return judged(program, self.max_steps)
 
     def how(self, engine: str = AUTO, **options: Unpack[HowOptions]) -> MachineHow:
         given: PlainData = {name: value for name, value in options.items() if value is not None}
@@ -117,7 +131,7 @@ class MachineSpec(DatasetSpec):
         if self.universal is not None:
             what = f"{visible(self.name)}: the spec puts its machines into prompts already"
             raise DatasetError(f"{what}: omit --universal, or remove the key 'universal' from the spec")
-        if self.split_by not in IN_PROMPT_BY and (self.split_chosen or self.split_by != SPLIT_BY[0]):
+        if self.split_by not in IN_PROMPT_BY and (self.split_chosen or self.split_by not in (SPLIT_BY[0], BY_TOKENS)):
             raise DatasetError(": ".join([visible(self.name), *several_splits(self.split_by)]))
         made, seed = within["universal"], within["order"]
         order = "" if seed is None else f", order: shuffled, seed: {seed}"

@@ -74,6 +74,7 @@ SOURCE = Source(
     compile=later("tm2tfr.sources.turing.universal.compiler", "compiled"),
     truth=_truth,
     blocks=_blocks,
+    outcomes=_of_machine("tm2tfr.sources.turing.simulator", "outcomes"),
     read=later("tm2tfr.sources.turing.universal.spelled", "restored"),
     own_input=_own_input,
     inputs=lambda universal: inputs(universal.right),
