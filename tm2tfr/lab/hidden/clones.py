@@ -73,8 +73,10 @@ class Clones:
         read = (head.query.any(axis=0) | head.key.any(axis=0)) if len(head.query) else np.zeros(self._room.width, dtype=bool)
         return not any((self._touched[between] & read).any() for between in range(min(own, layer), max(own, layer)))
 
-    def clone(self, like: WideHead, near: Sequence[int], near_loose: Sequence[int], *, exactly: bool) -> WideHead:
-        """Return a clone of a head.
+    def clone(
+        self, like: WideHead, near: Sequence[int], near_loose: Sequence[int], *, exactly: bool
+    ) -> tuple[WideHead, dict[int, int]]:
+        """Return a clone of a head, and direction that the head writes to -> the one that the clone does.
 
         Args:
             near, near_loose: the directions that a clone may read, for what is written exactly and for the rest.
@@ -93,12 +95,12 @@ class Clones:
         read = np.zeros_like(values)
         for part, places in ((certain, near), (~certain, near_loose)):
             read[part] = self._moved(values[part], places)
-        return WideHead(None, like.query.copy(), like.key.copy(), read, written.T, like.mask, like.soft)
+        return WideHead(None, like.query.copy(), like.key.copy(), read, written.T, like.mask, like.soft), targets
 
     def _targets(self, outputs: Dyadic, exact: Dyadic) -> dict[int, int]:
         """Return direction -> the one that a clone writes to in its place."""
         found: dict[int, int] = {}
-        for part, places in ((exact, self._room.junk), (~exact, self._room.noise)):
+        for part, places in ((exact, self._room.heard[0]), (~exact, self._room.heard[1])):
             rows = np.flatnonzero(outputs.any(axis=0) & part).tolist() if len(outputs) else []
             drawn = self._chance.sample(places, min(len(places), len(rows)))
             found |= dict(zip(rows, drawn, strict=False))

@@ -12,8 +12,7 @@ have the same norms. Units read constants, until their biases say nothing.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import cycle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit
 from tm2tfr.transformer.weights import Decoder
 
+SHARE = 8
 PER_COMPONENT = 4
 """The least number of entries of a component that is added."""
 CLEAR = 0.5
@@ -42,6 +42,7 @@ class Decoys:
         self._features = decoder.features
         self._answers = frozenset(np.flatnonzero(wide.unembedding.any(axis=0)).tolist())
         self._like: dict[int, WideHead] = {}
+        self._targets: dict[int, dict[int, int]] = {}
 
     def add(self) -> None:
         """Add them all."""
@@ -59,21 +60,26 @@ class Decoys:
         slots = [most + self._chance.randint(0, 1) - len(layer.heads) for layer in layers]
         for layer, likes in zip(layers, clones.assigned(slots), strict=True):
             for like, exactly in likes:
-                layer.heads.append(head := clones.clone(like, *self._bounded(bounds), exactly=exactly))
-                self._like[id(head)] = like
+                head, targets = clones.clone(like, *self._bounded(bounds), exactly=exactly)
+                layer.heads.append(head)
+                self._like[id(head)], self._targets[id(head)] = like, targets
             bounds = bounds.after_heads(layer.heads).after_units(layer.units or (), layer.offset)
         self._alike([head for layer in layers for head in layer.heads])
         bounds = StreamBounds.embedded(self._wide, self._features)
-        every: list[WideUnit | None] = [unit for layer in layers for unit in layer.units or () if unit.of is not None]
+        every = [unit for layer in layers for unit in layer.units or () if unit.of is not None and unit.reads.any()]
+        moved: dict[int, list[int]] = {}
         for number, layer in enumerate(layers):
             bounds = bounds.after_heads(layer.heads)
-            many = max(2, units // 8 + self._chance.randint(0, 2), (units - len(layer.units or ())) // 2)
-            heard: list[list[int]] = [[] for _ in range(many)]
-            for k, head in enumerate(head for head in layer.heads if head.of is None):  # or it would be dead code
-                carried = (head.output @ head.value).any(axis=1)
-                heard[k % many].append(self._chance.choice(np.flatnonzero(carried).tolist()))
-            likes: list[WideUnit | None] = [u for u in layer.units or () if u.of is not None] or every or [None]
-            silent = [self._silent(bounds, layers[number + 1 :], each, self._chance.choice(likes)) for each in heard]
+            decoys = [head for head in layer.heads if head.of is None]
+            for head in decoys:
+                for direction, target in self._targets[id(head)].items():
+                    moved.setdefault(direction, []).append(target)
+            many = max(2, len(decoys), units // SHARE + self._chance.randint(0, 2), (units - len(layer.units or ())) // 2)
+            silent = []
+            for k in range(many):
+                targets = self._targets[id(decoys[k % len(decoys)])] if decoys else {}
+                likes = [u for u in every if u.reads[list(targets)].any()] or every or [None]
+                silent.append(self._silent(bounds, layers[number + 1 :], targets, moved, self._chance.choice(likes)))
             bounds = bounds.after_units(layer.units or (), layer.offset)
             layer.units = [*(layer.units or ()), *silent]
         self._units_alike([[unit for unit in layer.units or () if unit.pair is None] for layer in layers])
@@ -88,34 +94,48 @@ class Decoys:
 
     # ── silent units ────────────────────────────────────────────────────────────────────────────────────────
     def _silent(
-        self, bounds: StreamBounds, behind: Sequence[WideLayer], heard: Sequence[int], like: WideUnit | None
+        self,
+        bounds: StreamBounds,
+        behind: Sequence[WideLayer],
+        targets: Mapping[int, int],
+        moved: Mapping[int, Sequence[int]],
+        like: WideUnit | None,
     ) -> WideUnit:
         """Return a unit that no input activates; it reads what decoys write, and would write to what matters.
 
         Args:
             bounds: of what it reads.
             behind: the layers after its own.
-            heard: directions to be read, since decoys write there.
+            targets: direction -> where a decoy writes in its place, one of which is read.
+            moved: likewise, of all decoys before.
             like: a unit of the original, whose entries it has elsewhere.
         """
         chance, room, reads, writes = self._chance, self._room, *np.zeros((2, self._room.width))
         near = self._bounded(bounds)[0]
-        heard = [d for d in heard if bounds.finite[d]]
-        like_reads = {} if like is None else {int(d): abs(float(like.reads[d])) for d in np.flatnonzero(like.reads)}
-        sizes = chance.sample([*like_reads.values()], len(like_reads)) or [1.0, 1.0]
-        stay = [d for d in like_reads if d in set(near)]
-        stay = chance.sample(stay, min(len(stay), max(0, len(sizes) - len(heard))))
-        others = [d for d in near if d not in heard and d not in stay]
-        more = chance.sample(others, min(len(others), max(0, len(sizes) - len(heard) - len(stay))))
-        for direction, size in zip((*heard, *stay, *more), cycle(sizes), strict=False):
-            size = like_reads.get(direction, size)
+        like_reads = {0: 1.0, 1: 1.0} if like is None else {int(d): float(like.reads[d]) for d in np.flatnonzero(like.reads)}
+        heard = [d for d in targets.values() if bounds.finite[d]]
+        for direction, entry in like_reads.items():
+            own = targets.get(direction)
+            others = [d for d in (() if own is None else (own,)) if bounds.finite[d]]
+            if not others and direction in moved and chance.random() < 0.5:
+                others = [d for d in moved[direction] if bounds.finite[d]]
+            if not others and direction in near:
+                others = [direction]
+            others = [d for d in others or near if not reads[d]]
+            if others:
+                reads[chance.choice(others)] = abs(entry)
+        if heard and not reads[heard].any():
+            taken = chance.choice(np.flatnonzero(reads).tolist() or heard)
+            size, reads[taken] = reads[taken] or 1.0, 0.0
+            reads[chance.choice(heard)] = size
+        for direction in np.flatnonzero(reads):
             # most read a bit, and 0 is the most that -1 makes
             below = bounds.low[direction] >= 0 and chance.random() < 0.75
-            reads[direction] = -size if below else size * chance.choice((-1.0, 1.0))
+            reads[direction] *= -1.0 if below else chance.choice((-1.0, 1.0))
         like_writes = {} if like is None else {int(d): abs(float(like.writes[d])) for d in np.flatnonzero(like.writes)}
-        targets = self._read(behind)
-        stay = [d for d in like_writes if d in set(targets)]
-        others = [d for d in targets if d not in stay]
+        there = self._read(behind)
+        stay = [d for d in like_writes if d in set(there)]
+        others = [d for d in there if d not in stay]
         sizes = [like_writes[d] for d in like_writes if d not in stay] if like_writes else [1.0]
         drawn = chance.sample(others, min(len(others), len(sizes)))
         for direction, size in (*((d, like_writes[d]) for d in stay), *zip(drawn, sizes, strict=False)):
@@ -128,7 +148,7 @@ class Decoys:
         """Return directions of the original, and constants, that stay near 0 on every input: exact ones, and all of them."""
         exact = set(self._room.exact)
         near = bounds.finite & (np.maximum(-bounds.low, bounds.high) <= BOUNDED)
-        every = [d for d in (*range(self._room.own), *self._room.constants, *self._room.junk, *self._room.noise) if near[d]]
+        every = [d for d in (*range(self._room.own), *self._room.constants, *self._room.heard[0], *self._room.heard[1]) if near[d]]
         return [d for d in every if d in exact], every
 
     def _units_alike(self, layers: Sequence[Sequence[WideUnit]]) -> None:
@@ -192,17 +212,11 @@ class Decoys:
             for part, size in enumerate(room.carried):
                 value, output = carried[2 * part], carried[2 * part + 1]
                 read = room.constants if part == 0 else [d for d in (*room.bounded, *room.junk) if d in exact]
-                write = self._free(output, room.junk if part == 0 else room.noise)
+                write = room.unheard[part]
                 value, added = self._grown(value, size, targets[2 + 2 * part], read)
                 values.append(value)
                 outputs.append(self._grown(output, size, targets[3 + 2 * part], write, only=added)[0])
             head.value, head.output = np.concatenate(values), np.concatenate(outputs).T
-
-    def _free(self, outputs: Dyadic, places: Sequence[int]) -> list[int]:
-        """Return where a head is filled up: not where its own components write, and in as many directions if it is real."""
-        rows = np.flatnonzero(outputs.any(axis=0)).tolist()
-        taken = set(rows).intersection(places) or set(self._chance.sample(places, min(len(rows), len(places))))
-        return [d for d in places if d not in taken] or list(places)
 
     def _plain(self, head: WideHead) -> bool:
         """Return whether it is a head of the original that never has a tie."""
