@@ -16,10 +16,13 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tm2tfr.lab.hidden.dead_code import Profile
 from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.wide import Room, WideHead, WideLayer
+
+Flags = NDArray[np.bool_]
 
 
 def merged(values: Dyadic, outputs: Dyadic) -> tuple[Dyadic, Dyadic]:
@@ -43,7 +46,7 @@ class Clones:
     def __init__(self, layers: Sequence[WideLayer], room: Room, seen: Profile, chance: random.Random) -> None:
         self._room, self._seen, self._chance = room, seen, chance
         self._heads = [(number, head) for number, layer in enumerate(layers) for head in layer.heads]
-        self._touched = [_written(layer, room.width) for layer in layers]
+        self._touched = [_written(layer) for layer in layers]
 
     def assigned(self, slots: Sequence[int]) -> list[list[tuple[WideHead, bool]]]:
         """Return for each layer the heads to be cloned there, and whether exactly; each head about as often as any other.
@@ -70,7 +73,9 @@ class Clones:
         own, head = self._heads[number]
         if head.of in self._seen.ties:
             return True
-        read = (head.query.any(axis=0) | head.key.any(axis=0)) if len(head.query) else np.zeros(self._room.width, dtype=bool)
+        read = (
+            (head.query.any(axis=0) | head.key.any(axis=0)) if len(head.query) else np.zeros(self._room.width, dtype=bool)
+        )
         return not any((self._touched[between] & read).any() for between in range(min(own, layer), max(own, layer)))
 
     def clone(
@@ -83,7 +88,7 @@ class Clones:
             exactly: whether it may write to exact directions.
         """
         values, outputs = merged(like.value, like.output.T)
-        exact = np.isin(np.arange(self._room.width), self._room.exact)
+        exact: Flags = np.isin(np.arange(self._room.width), self._room.exact)
         if not exactly:
             exact[:] = False
             values, outputs = values[: self._room.carried[1] - 1], outputs[: self._room.carried[1] - 1]
@@ -97,7 +102,7 @@ class Clones:
             read[part] = self._moved(values[part], places)
         return WideHead(None, like.query.copy(), like.key.copy(), read, written.T, like.mask, like.soft), targets
 
-    def _targets(self, outputs: Dyadic, exact: Dyadic) -> dict[int, int]:
+    def _targets(self, outputs: Dyadic, exact: Flags) -> dict[int, int]:
         """Return direction -> the one that a clone writes to in its place."""
         found: dict[int, int] = {}
         for part, places in ((exact, self._room.heard[0]), (~exact, self._room.heard[1])):
@@ -119,9 +124,9 @@ class Clones:
         return found
 
 
-def _written(layer: WideLayer, width: int) -> Dyadic:
-    """Return (width,) whether a layer writes to a direction."""
-    found: Dyadic = layer.offset != 0
+def _written(layer: WideLayer) -> Flags:
+    """Return for each direction whether a layer writes to it."""
+    found: Flags = layer.offset != 0
     for head in layer.heads:
         found = found | head.output.any(axis=1)
     for unit in layer.units or ():

@@ -1,12 +1,14 @@
 """Grade 3: decoy heads, silent units and layers that do nothing, and heads that look alike.
 
-What decoy heads write is read by silent units alone: units whose bias is so low that no input activates them, which
-intervals show (`tm2tfr.lab.hidden.bounds`). These would write to what parts that matter read. So nothing is dead code, no
-two decoys cancel, each attends in its own way and writes what it finds there; and it decides nothing.
+Decoy heads are clones of the original's heads (`tm2tfr.lab.hidden.clones`). What they write is read by *silent units*
+alone: units whose bias is so low that no input activates them, which intervals show (`tm2tfr.lab.hidden.bounds`). Silent
+units are modelled on units of the original in the same way: they read what decoys write where their model reads what heads
+write, with entries of the same sizes, and would write to what parts that matter read. So no decoy is dead code, no two
+decoys cancel, and their weights have the sizes that the original's weights have.
 
 Every head gets as many components as any other one: queries with keys that read a constant alone, which adds the same to
-all scores, and values that are written to directions which nothing reads that matters. They are filled up until all heads
-have the same norms. Units read constants, until their biases say nothing.
+all scores, and values that are written to directions which nothing reads. They are filled up until all heads have the same
+norms. Units read constants, until their biases say nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit
 from tm2tfr.transformer.weights import Decoder
 
 SHARE = 8
+"""A layer gets at least a silent unit for so many units of the largest layer."""
 PER_COMPONENT = 4
 """The least number of entries of a component that is added."""
 CLEAR = 0.5
@@ -78,14 +81,15 @@ class Decoys:
             silent = []
             for k in range(many):
                 targets = self._targets[id(decoys[k % len(decoys)])] if decoys else {}
-                likes = [u for u in every if u.reads[list(targets)].any()] or every or [None]
-                silent.append(self._silent(bounds, layers[number + 1 :], targets, moved, self._chance.choice(likes)))
+                readers = [unit for unit in every if unit.reads[list(targets)].any()] or every
+                unit = self._chance.choice(readers) if readers else None
+                silent.append(self._silent(bounds, layers[number + 1 :], targets, moved, unit))
             bounds = bounds.after_units(layer.units or (), layer.offset)
             layer.units = [*(layer.units or ()), *silent]
         self._units_alike([[unit for unit in layer.units or () if unit.pair is None] for layer in layers])
 
     def _junk(self) -> None:
-        """Let tokens write to the directions that nothing reads what they write to one of the original's, in another order."""
+        """Let tokens write to each added direction what they write to one of the original, in another order of tokens."""
         own, chance = self._wide.token[: self._room.own], self._chance
         rows = [row.tolist() for row, exact in zip(own, self._seen.exact, strict=True) if exact]
         for direction in self._room.junk:
@@ -110,9 +114,11 @@ class Decoys:
             moved: likewise, of all decoys before.
             like: a unit of the original, whose entries it has elsewhere.
         """
-        chance, room, reads, writes = self._chance, self._room, *np.zeros((2, self._room.width))
+        chance, (reads, writes) = self._chance, np.zeros((2, self._room.width))
         near = self._bounded(bounds)[0]
-        like_reads = {0: 1.0, 1: 1.0} if like is None else {int(d): float(like.reads[d]) for d in np.flatnonzero(like.reads)}
+        like_reads = (
+            {0: 1.0, 1: 1.0} if like is None else {int(d): float(like.reads[d]) for d in np.flatnonzero(like.reads)}
+        )
         heard = [d for d in targets.values() if bounds.finite[d]]
         for direction, entry in like_reads.items():
             own = targets.get(direction)
@@ -128,7 +134,7 @@ class Decoys:
             taken = chance.choice(np.flatnonzero(reads).tolist() or heard)
             size, reads[taken] = reads[taken] or 1.0, 0.0
             reads[chance.choice(heard)] = size
-        for direction in np.flatnonzero(reads):
+        for direction in np.flatnonzero(reads).tolist():
             # most read a bit, and 0 is the most that -1 makes
             below = bounds.low[direction] >= 0 and chance.random() < 0.75
             reads[direction] *= -1.0 if below else chance.choice((-1.0, 1.0))
@@ -145,10 +151,14 @@ class Decoys:
         return unit
 
     def _bounded(self, bounds: StreamBounds) -> tuple[list[int], list[int]]:
-        """Return directions of the original, and constants, that stay near 0 on every input: exact ones, and all of them."""
+        """Return directions that stay near 0 on every input: exact ones, then all; none to which heads are filled up."""
         exact = set(self._room.exact)
         near = bounds.finite & (np.maximum(-bounds.low, bounds.high) <= BOUNDED)
-        every = [d for d in (*range(self._room.own), *self._room.constants, *self._room.heard[0], *self._room.heard[1]) if near[d]]
+        every = [
+            d
+            for d in (*range(self._room.own), *self._room.constants, *self._room.heard[0], *self._room.heard[1])
+            if near[d]
+        ]
         return [d for d in every if d in exact], every
 
     def _units_alike(self, layers: Sequence[Sequence[WideUnit]]) -> None:
@@ -194,7 +204,8 @@ class Decoys:
         forms = [self._parts(head) for head in heads]
         most = [max((_square(form[n]) for form in forms), default=0.0) for n in range(6)]
         extra = [
-            *(size * PER_COMPONENT for size in (room.components, room.components)), *(c for c in room.carried for _ in (0, 1))
+            *(size * PER_COMPONENT for size in (room.components, room.components)),
+            *(c for c in room.carried for _ in (0, 1)),
         ]
         targets = [float(np.ceil(square)) + more for square, more in zip(most, extra, strict=True)]
         loose, asked = list(room.loose), [form[0] for head, form in zip(heads, forms, strict=True) if self._plain(head)]
