@@ -108,16 +108,16 @@ def score_baseline(
     weights: Given | None = None,
     progress: Progress | None = None,
 ) -> ClaimScores | SuiteScores:
-    """Return the scores of a claim that anybody makes in minutes, see `tm2tfr.lab.hidden.baselines`.
+    """Return the scores of a baseline, a claim made without a method, see `tm2tfr.lab.hidden.baselines`.
 
     Args:
         key: a key, or the path to one; or the folder of a suite with its keys.
-        baseline: ``embeddings``, ``cancelling``, ``variance``, ``probe`` or ``blind``.
+        baseline: ``embeddings``, ``cancelling``, ``norms``, ``variance``, ``probe`` or ``blind``.
         weights: the hidden weights of a key, see `Subject.of`; None for a suite.
         progress: called with how many models of a suite are scored, and how many there are.
 
     Raises:
-        DisguiseError: for another base line; if the key or the suite cannot be read; if weights are missing, not those of
+        DisguiseError: for an unknown baseline; if the key or the suite cannot be read; if weights are missing, not those of
             the key, or given for a suite.
     """
     from tm2tfr.lab.hidden.baselines import BASELINES
@@ -128,14 +128,14 @@ def score_baseline(
     from tm2tfr.lab.hidden.suite import score_suite
 
     if baseline not in BASELINES:
-        raise DisguiseError(f"there is no base line {baseline!r}: use {', '.join(BASELINES)}")
+        raise DisguiseError(f"there is no baseline {baseline!r}: use {', '.join(BASELINES)}")
     if isinstance(key, str | Path) and Path(key).is_dir():
         if weights is not None:
             raise DisguiseError("a suite has its own weights: omit weights")
         return score_suite(key, baseline, progress)
     opened = _key(key)
     if weights is None:
-        raise DisguiseError("a base line is a claim about hidden weights: name their file, weights=FILE")
+        raise DisguiseError("a baseline needs the hidden weights: name their file, weights=FILE")
     decoder = Subject.of(weights).decoder
     if hidden_digest(decoder) != opened.digest:
         raise DisguiseError("these are not the weights of this key: their digests differ: name the file made with it")

@@ -1,9 +1,11 @@
-"""Base lines: claims that anybody makes about hidden weights in minutes, to be scored beside a method.
+"""Baselines: claims about hidden weights that need no method, to be scored beside one.
 
 - *embeddings*: a variable that is called like a position feature is its column of the position embedding, any other one the
   span of what the tokens' embeddings differ in and of what the unembedding reads. Nothing is run.
 - *cancelling*: heads of a layer whose scores are the same but for constants, and whose outputs have the sum 0, in twos and
   threes, are decoys. Nothing is run.
+- *norms*: the half of the heads with the smaller norms are decoys: by the sum of the ranks of query times key, its largest
+  singular value, and output times value where anything is read behind it. Nothing is run.
 - *variance*: a variable of k dimensions is where the stream varies most, in k dimensions, in runs on inputs that are drawn.
 - *probe*: of each variable a linear probe, fitted by least squares to its true values in these runs, which the key tells.
 - *blind*: of each variable the best of the whole stream, random directions, embeddings and variance; the most frequent role
@@ -28,7 +30,7 @@ from tm2tfr.lab.hidden.key import Key
 from tm2tfr.lab.hidden.score import shared
 from tm2tfr.transformer.weights import Decoder
 
-Baseline = Literal["embeddings", "cancelling", "variance", "probe", "blind"]
+Baseline = Literal["embeddings", "cancelling", "norms", "variance", "probe", "blind"]
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 RUNS, POSITIONS = 24, 12
 """The most runs that are looked at, and the positions of each."""
@@ -53,6 +55,23 @@ def cancelling(decoder: Decoder) -> HiddenClaim:
                 if np.abs(sum(carried[k] for k in group)).max(initial=0.0) <= CLOSE * max(1.0, largest):
                     found |= {f"layers.{number}.heads.{k}": NOTHING for k in group}
     return HiddenClaim(heads=found)
+
+
+def norms(decoder: Decoder) -> HiddenClaim:
+    """Return the claim that the half of the heads with the smaller norms are decoys; with equal norms none is."""
+    _, spans = followed_back(decoder)
+    paths, measured = list[str](), list[tuple[float, float, float]]()
+    for number, (layer, read) in enumerate(zip(decoder.layers, spans, strict=True), start=1):
+        for k, head in enumerate(layer.heads):
+            query, key, value, output = (each.dense() for each in (head.query, head.key, head.value, head.output))
+            scores, carried = query.T @ key, read @ output @ value
+            largest = np.linalg.norm(scores, 2) if scores.size else 0.0
+            paths.append(f"layers.{number}.heads.{k}")
+            measured.append((float(np.linalg.norm(scores)), float(largest), float(np.linalg.norm(carried))))
+    found = np.round(np.array(measured).reshape(-1, 3), 9)  # norms that only rounding tells apart are equal
+    ranks = (found[:, None] > found[None]).sum(axis=(1, 2)) - (found[:, None] < found[None]).sum(axis=(1, 2))
+    middle = np.median(ranks) if len(ranks) else 0.0
+    return HiddenClaim(heads={path: NOTHING for path, rank in zip(paths, ranks, strict=True) if rank < middle})
 
 
 def written_span(decoder: Decoder) -> Dyadic:
@@ -136,11 +155,12 @@ def blind(decoder: Decoder, truth: HiddenTruth) -> HiddenClaim:
 
 
 def baseline(name: Baseline, decoder: Decoder, key: Key) -> HiddenClaim:
-    """Return the claim of a base line about the hidden weights of a key."""
+    """Return the claim of a baseline about the hidden weights of a key."""
     truth = answer(key)
     made: Mapping[Baseline, Callable[[], HiddenClaim]] = {
         "embeddings": lambda: embeddings(decoder, truth),
         "cancelling": lambda: cancelling(decoder),
+        "norms": lambda: norms(decoder),
         "variance": lambda: variance(decoder, truth),
         "probe": lambda: probe(decoder, key, truth),
         "blind": lambda: blind(decoder, truth),

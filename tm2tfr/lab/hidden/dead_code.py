@@ -2,7 +2,7 @@
 
 A head is dead if its output times value has no part in the span of what is read behind it, a unit if its writes have none;
 what a part that is alive reads is added to that span. A compiler would do this first, and so does whoever looks for decoys:
-what it finds is the base line of decoys, layers and units.
+what it finds is the baseline of decoys, layers and units.
 """
 
 from __future__ import annotations

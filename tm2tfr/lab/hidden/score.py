@@ -10,7 +10,7 @@ harmonic mean of precision and recall, of subspaces those of dimensions: with or
 right one, the squares of the cosines of their principal angles add up to the number of dimensions that they share.
 Variables that embedding or unembedding touch, which can be read off these, are apart, as *surface*.
 
-What can be had for nothing is the base line: claims that know only how many of each there are. Of sets that is 1/2; of
+What can be had for nothing is the baseline: claims that know only how many of each there are. Of sets that is 1/2; of
 heads the most frequent role for all of them; of variables the whole stream for each. *Dead code* is what a claim scores
 that was made by following products of matrices, see `tm2tfr.lab.hidden.dead_code`. Others are in
 `tm2tfr.lab.hidden.baselines`.
@@ -28,12 +28,11 @@ from tm2tfr.lab.hidden.claim import NOTHING, HiddenClaim, HiddenTruth, orthonorm
 from tm2tfr.lab.hidden.dyadic import Dyadic
 
 COLUMNS = """\
-score: of heads and variables the mean of F1, each role and each variable counting once; of decoys, layers and units the
-balanced accuracy, 1/2 for whoever knows nothing; –: nothing to find, or not computed
-base: the score of the best claim that knows only how many of each there are, and not the weights
-dead code: the score of a search for what nothing reads, along products of matrices
-right, claimed, there: how much of the claim is right, how much was claimed, how much could be: heads, layers, units; of
-subspaces and surface, the variables that embedding or unembedding touch, dimensions"""
+score: heads, subspaces, surface: mean F1 over roles or variables; decoys, layers, units: balanced accuracy (chance: 0.5)
+base: the score of the best claim that knows only how many of each there are; –: nothing to find, or not computed
+dead code: the score of a search along products of matrices for parts that nothing reads
+right, claimed, there: counts of heads, layers or units; of subspaces and surface, dimensions
+surface: variables that the embedding writes or the unembedding reads; subspaces: all other variables"""
 """What the columns of a table of scores are, below it."""
 KINDS = ("heads", "decoys", "layers", "units", "subspaces", "surface")
 
@@ -135,7 +134,7 @@ def mean_of(numbers: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class ClaimScores:
-    """The scores of a claim: of each kind, with the base line of each, of each role of heads, and of each variable.
+    """The scores of a claim: of each kind, with the baseline of each, of each role of heads, and of each variable.
 
     Args:
         base: the measure of the best claim that only knows how many of each there are.
