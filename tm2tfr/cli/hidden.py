@@ -33,10 +33,13 @@ BASE_LINES = ("embeddings", "cancelling", "norms", "variance", "probe", "blind")
 def disguise(
     *,
     output: Annotated[
-        Path | None, file("Write the hidden weights to this .safetensors file; with --suite, the suite to this folder.", "-o")
+        Path | None,
+        file("Write the hidden weights to this .safetensors file; with --suite, the suite to this folder.", "-o"),
     ] = None,
     key: Annotated[Path | None, file("Write the key to this .json file.")] = None,
-    grade: Annotated[str | None, choice("1 removes names, 2 turns the basis too, 3 adds decoys. Default: 3.", of=GRADES)] = None,
+    grade: Annotated[
+        str | None, choice("1 removes names, 2 turns the basis too, 3 adds decoys. Default: 3.", of=GRADES)
+    ] = None,
     dimensions: Annotated[
         Any,
         option(
@@ -50,20 +53,18 @@ def disguise(
     ] = False,
     all_up_to: Annotated[
         int | None,
-        count(
-            "Also compare answers on all inputs of up to N tokens (circuits: all inputs), in float64 and float32."
-        ),
+        count("Also compare answers on all inputs of up to N tokens (circuits: all inputs), in float64 and float32."),
     ] = None,
     verify: Annotated[
         Path | None, file("Prove that these weights equal the original in this key; write nothing.", metavar="KEY")
     ] = None,
-    suite: Annotated[bool, option("Write 40 hidden models of all kinds of sources to the folder --output, with keys.")] = False,
+    suite: Annotated[
+        bool, option("Write 40 hidden models of all kinds of sources to the folder --output, with keys.")
+    ] = False,
     resume: Annotated[bool, option("Resume a suite: make only what is missing.")] = False,
     asked: Annotated[
         Asked,
-        But(
-            seed=seed("", "The seed of the disguise, 0 or more. Default: 0; with --suite, a secret random seed.")
-        ),
+        But(seed=seed("", "The seed of the disguise, 0 or more. Default: 0; with --suite, a secret random seed.")),
     ],
 ) -> None:
     """Write weights that compute the same function but hide how, and the key that explains them.

@@ -170,7 +170,9 @@ class SuiteScores:
             cells = (self.grades[grade][kind] for grade in self.grades)
             lines.append(f"{kind:<12}" + "".join(f"{shown(mean):>10} {shown(base):>7}" for mean, base in cells))
         counts = ", ".join(f"{number} of grade {grade}" for grade, number in self.models.items())
-        return "\n".join((*lines, f"means over models: {counts}; base: the score of a claim that knows only how many of each there are"))
+        return "\n".join(
+            (*lines, f"means over models: {counts}; base: the score of a claim that knows only how many of each there are")
+        )
 
 
 def score_suite(folder: str | Path, name: Baseline, progress: Progress | None = None) -> SuiteScores:
