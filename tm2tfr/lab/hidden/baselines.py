@@ -98,7 +98,8 @@ def embeddings(decoder: Decoder, truth: HiddenTruth) -> HiddenClaim:
 def variance(decoder: Decoder, truth: HiddenTruth) -> HiddenClaim:
     """Return the claim that each variable is where the stream varies most."""
     stream = observed(decoder)
-    axes = np.linalg.svd(stream - stream.mean(axis=0), full_matrices=False)[2]
+    centred = stream - stream.mean(axis=0)
+    axes = np.linalg.eigh(centred.T @ centred)[1].T[::-1]  # LAPACK's SVD does not converge on some of these matrices
     return HiddenClaim(subspaces={name: axes[: len(basis)] for name, basis in truth.subspaces.items()})
 
 
