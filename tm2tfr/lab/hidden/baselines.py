@@ -110,11 +110,12 @@ def probe(decoder: Decoder, key: Key, truth: HiddenTruth) -> HiddenClaim:
     stream, layout, found = observed(decoder), key.original.layout, dict[str, Dyadic]()
     values = stream @ key.basis.inverse.T
     centred = stream - stream.mean(axis=0)
+    inverse = np.linalg.pinv(centred.T @ centred, rcond=1e-12, hermitian=True)  # `lstsq` may not converge
     for subspace in layout.subspaces:
         own = subspace.holds or subspace.name
         if (name := key.variables.get(own, own)) in truth.subspaces:
             wanted = values[:, : layout.width][:, layout[subspace.name]]
-            weights = np.linalg.lstsq(centred, wanted - wanted.mean(axis=0), rcond=CLOSE)[0]
+            weights = inverse @ (centred.T @ (wanted - wanted.mean(axis=0)))
             found[name] = weights.T
     return HiddenClaim(subspaces=found)
 
