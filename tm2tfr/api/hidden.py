@@ -240,11 +240,11 @@ def score_baseline(
     weights: Given | None = None,
     progress: Progress | None = None,
 ) -> ClaimScores | SuiteScores:
-    """Return the scores of a baseline claim, which takes minutes to make, see `tm2tfr.lab.hidden.baselines`.
+    """Return the scores of a baseline, a claim made without a method, see `tm2tfr.lab.hidden.baselines`.
 
     Args:
         key: a key, or the path to one; or the folder of a suite with its keys.
-        baseline: ``embeddings``, ``cancelling``, ``variance``, ``probe`` or ``blind``.
+        baseline: ``embeddings``, ``cancelling``, ``norms``, ``variance``, ``probe`` or ``blind``.
         weights: the hidden weights of a key, see `Subject.of`; None for a suite.
         progress: called with the numbers of models of a suite scored, and of all.
 
@@ -267,7 +267,7 @@ def score_baseline(
         return score_suite(key, baseline, progress)
     opened = _key(key)
     if weights is None:
-        raise DisguiseError("a baseline is a claim about hidden weights: name their file, weights=FILE")
+        raise DisguiseError("a baseline needs the hidden weights: name their file, weights=FILE")
     decoder = Subject.of(weights).decoder
     if hidden_digest(decoder) != opened.digest:
         raise DisguiseError("these are not the weights of this key: their digests differ: name the file made with it")

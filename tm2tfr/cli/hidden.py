@@ -30,26 +30,29 @@ if TYPE_CHECKING:
 GRADES = ("1", "2", "3", "4")
 TRAINED = "4"
 """The grade whose weights are trained."""
-BASE_LINES = ("embeddings", "cancelling", "variance", "probe", "blind")
+BASE_LINES = ("embeddings", "cancelling", "norms", "variance", "probe", "blind")
 
 
 def disguise(
     *,
     output: Annotated[
-        Path | None, file("Write the hidden weights to this .safetensors file; of --suite, a folder.", "-o")
+        Path | None,
+        file("Write the hidden weights to this .safetensors file; with --suite, the suite to this folder.", "-o"),
     ] = None,
     key: Annotated[Path | None, file("Write the key to this .json file.")] = None,
-    grade: Annotated[str | None, choice("How much is hidden, see the documentation. Default: 3.", of=GRADES)] = None,
+    grade: Annotated[
+        str | None, choice("1 removes names, 2 turns the basis too, 3 adds decoys. Default: 3.", of=GRADES)
+    ] = None,
     dimensions: Annotated[
         Any,
         option(
-            "Compress the stream to D dimensions first, so that variables share directions; 'least': as few as are found.",
+            "Compress the stream to D dimensions first; 'least': to the fewest found. Variables then share directions.",
             metavar="D",
             parser=dimensions_or_least,
         ),
     ] = None,
     rename_tokens: Annotated[
-        bool, option("Call tokens t0, t1, … in another order, and outputs output-1, …; the key says which is which.")
+        bool, option("Rename tokens to t0, t1, … in another order, and outputs to output-1, …; the key has the names.")
     ] = False,
     noise: Annotated[
         float | None,
@@ -58,27 +61,25 @@ def disguise(
     steps: Annotated[int | None, count("Of grade 4: the steps of training. Default: 1200.")] = None,
     all_up_to: Annotated[
         int | None,
-        count(
-            "Compare on all inputs of up to N tokens too, of a circuit on all: in float64, and, as a finding, in float32."
-        ),
+        count("Also compare answers on all inputs of up to N tokens (circuits: all inputs), in float64 and float32."),
     ] = None,
     verify: Annotated[
-        Path | None, file("Prove that these weights are the original of this key, and write nothing.", metavar="KEY")
+        Path | None, file("Prove that these weights equal the original in this key; write nothing.", metavar="KEY")
     ] = None,
-    suite: Annotated[bool, option("Write 40 hidden models of all sources to the folder --output, with keys.")] = False,
+    suite: Annotated[
+        bool, option("Write 40 hidden models of all kinds of sources to the folder --output, with keys.")
+    ] = False,
     resume: Annotated[bool, option("Resume a suite: make only what is missing.")] = False,
     asked: Annotated[
         Asked,
-        But(
-            seed=seed("", "Another disguise for each whole number from 0 on. Default: 0; of --suite, a secret random one.")
-        ),
+        But(seed=seed("", "The seed of the disguise, 0 or more. Default: 0; with --suite, a secret random seed.")),
     ],
 ) -> None:
-    """Write weights that compute the same function and do not show how, and the key that explains them.
+    """Write weights that compute the same function but hide how, and the key that explains them.
 
-    Both are proved equal in exact arithmetic, for every input, compressed weights too. Exit code 1 if in float64 an answer
-    is another; float32 does not count, since hidden weights are made for float64. Grade 4 is trained instead, which needs
-    torch: nothing is proved, and the key has what was measured; --verify measures it anew, with exit code 1 if it is less.
+    The command proves both equal in exact arithmetic, for every input, and compares their answers in float64. Grade 4 is
+    trained instead (torch): the key has measured figures. --verify repeats proof or measurements. Exit code 1 if an answer
+    in float64 differs, or a figure is lower.
     """
     asked_for = {"--rename-tokens": rename_tokens, "--all-up-to": all_up_to, "--dimensions": dimensions}
     given = next((name for name, value in asked_for.items() if value not in (None, False)), None)
@@ -232,10 +233,10 @@ def _compared(equal: Mapping[str, object], inputs: str) -> str:
         return f"not compared in {equal['dtype']}: no input is known that these weights have positions for"
     found = "the same answers"
     if equal["different"]:
-        found = f"{equal['different']:,} inputs have other answers, by rounding"
+        found = f"{equal['different']:,} inputs with different answers, by rounding"
     if equal["dtype"] == "float64":
         return f"compared in float64: {runs}: {found}"
-    return f"found in {equal['dtype']}, in the dense engine; others may round otherwise: {runs}: {found}"
+    return f"found in {equal['dtype']} (dense engine; exports may round differently): {runs}: {found}"
 
 
 def _has_seed(asked: Asked) -> bool:
@@ -289,23 +290,23 @@ def score(
     *,
     key: Annotated[
         Path,
-        argument("KEY", parser=Path, help="A key made by 'tm2tfr disguise'; for --baseline, the folder of a suite too."),
+        argument("KEY", parser=Path, help="A key made by 'tm2tfr disguise'; with --baseline, also the folder of a suite."),
     ],
     claim: Annotated[
         Path | None, argument("CLAIM", parser=Path, help="The claim, in JSON; '-' for standard input.")
     ] = None,
-    template: Annotated[bool, option("Print a claim without content instead, to be filled in.")] = False,
+    template: Annotated[bool, option("Print an empty claim to fill in.")] = False,
     baseline: Annotated[
         str | None,
-        choice("Score a claim that anybody makes in minutes instead, of a suite by grade.", of=BASE_LINES),
+        choice("Score a built-in baseline instead of a claim; a suite is scored by grade.", of=BASE_LINES),
     ] = None,
-    weights: Annotated[Path | None, file("The hidden weights of KEY, for --baseline.")] = None,
+    weights: Annotated[Path | None, file("The hidden weights of KEY, needed for --baseline.")] = None,
     as_json: Annotated[bool, option("Print JSON, with each role and variable.", "--json")] = False,
 ) -> None:
-    """Compare a claim about hidden weights with the truth: one number for each kind of thing.
+    """Score a claim about hidden weights against their key, one score per kind.
 
-    Kinds: heads, decoys, layers, units, subspaces, and the variables on the surface. Base: the score of a claim that knows
-    only how many there are.
+    The kinds are heads, decoys, layers, units, subspaces, and variables on the surface. The column "base" is the score of
+    a claim that knows only how many of each there are.
     """
     from tm2tfr.api.hidden import claim_template, score_claim
     from tm2tfr.cli.output import write_data
@@ -340,6 +341,6 @@ def _baseline(key: Path, baseline: str, weights: Path | None) -> ClaimScores | S
     from tm2tfr.api.hidden import score_baseline
 
     if weights is None and not key.is_dir():
-        raise UsageError("tm2tfr score: --baseline is a claim about weights: add --weights FILE, or name a suite")
+        raise UsageError("tm2tfr score: --baseline needs the hidden weights: add --weights FILE, or name a suite")
     with making("models") as progress:
         return score_baseline(key, cast("Any", baseline), weights=weights, progress=progress if key.is_dir() else None)

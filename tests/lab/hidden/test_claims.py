@@ -29,7 +29,7 @@ def test_a_claim_made_from_the_key_is_right_in_everything(truth: HiddenTruth) ->
     }
     assert all(s.measure == pytest.approx(1.0) for s in found.kinds.values())
     assert set(found.roles) == {"all", "h", "h_{i-1}", "j*", "nothing"}
-    assert len(str(found).splitlines()) == 13
+    assert len(str(found).splitlines()) == 12
 
 
 def test_an_empty_claim_finds_nothing(truth: HiddenTruth) -> None:
@@ -222,10 +222,9 @@ def test_the_columns_of_a_table_of_scores_are_explained_below_it() -> None:
         == """\
              precision  recall   score    base  dead code   right / claimed / there
 units            0.750   0.500   0.667   0.500      0.417   3 / 4 / 6
-score: of heads and variables the mean of F1, each role and each variable counting once; of decoys, layers and units the
-balanced accuracy, 1/2 for whoever knows nothing; –: nothing to find, or not computed
-base: the score of the best claim that knows only how many of each there are, and not the weights
-dead code: the score of a search for what nothing reads, along products of matrices
-right, claimed, there: how much of the claim is right, how much was claimed, how much could be: heads, layers, units; of
-subspaces and surface, the variables that embedding or unembedding touch, dimensions"""
+score: heads, subspaces, surface: mean F1 over roles or variables; decoys, layers, units: balanced accuracy (chance: 0.5)
+base: the score of the best claim that knows only how many of each there are; –: nothing to find, or not computed
+dead code: the score of a search along products of matrices for parts that nothing reads
+right, claimed, there: counts of heads, layers or units; of subspaces and surface, dimensions
+surface: variables that the embedding writes or the unembedding reads; subspaces: all other variables"""
     )

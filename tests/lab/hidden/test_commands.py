@@ -93,10 +93,10 @@ def test_an_answer_that_is_another_is_exit_1_in_float64_and_a_finding_in_float32
         what = {
             "float64": "the same answers",
             "float32": "the same answers",
-            dtype: "1 inputs have other answers, by rounding",
+            dtype: "1 inputs with different answers, by rounding",
         }
         assert f"compared in float64: {runs}: {what['float64']}\n" in out
-        assert f"found in float32, in the dense engine; others may round otherwise: {runs}: {what['float32']}\n" in out
+        assert f"found in float32 (dense engine; exports may round differently): {runs}: {what['float32']}\n" in out
         assert ended == code
 
 

@@ -229,3 +229,33 @@ def test_simple_searches_find_no_role_in_grade_3() -> None:
 def test_the_same_searches_find_the_mean_in_lower_grades(grade: int) -> None:
     found = scores(grade, tries(30))
     assert max(z for (_, _, role), z in found.items() if role == "mean") > 6
+
+
+# ── norms and products of norms: heads that matter are ranked among decoys as by chance
+PRODUCTS: dict[str, Feature] = {
+    **{name: feature for name, feature in FEATURES.items() if name.startswith(("norm", "largest"))},
+    "norm of query times key": lambda h: float(np.linalg.norm(h.query.dense().T @ h.key.dense())),
+    "largest singular value of query times key": lambda h: float(np.linalg.norm(h.query.dense().T @ h.key.dense(), 2)),
+    "norm of output times value": lambda h: float(np.linalg.norm(h.output.dense() @ h.value.dense())),
+    "norm of query times norm of key": lambda h: float(np.linalg.norm(h.query.values) * np.linalg.norm(h.key.values)),
+    "norm of value times norm of output": lambda h: float(np.linalg.norm(h.value.values) * np.linalg.norm(h.output.values)),
+}
+
+
+def area(values: list[float], matters: list[bool]) -> float:
+    """Return how often a head that matters has the larger value than a decoy, ties counting half."""
+    real = np.round([value for value, own in zip(values, matters, strict=True) if own], 9)[:, None]
+    decoy = np.round([value for value, own in zip(values, matters, strict=True) if not own], 9)[None, :]
+    return float((real > decoy).mean() + (real == decoy).mean() / 2)
+
+
+@pytest.mark.slow
+def test_no_norm_tells_heads_that_matter_from_decoys() -> None:
+    found: dict[str, list[float]] = {name: [] for name in PRODUCTS}
+    for source in ("parity", "half-adder", "since-b"):
+        for heads, what in models(source, 3, max(8, tries(30))):
+            matters = [each is not None for each in what]
+            for name, feature in PRODUCTS.items():
+                found[name].append(area([feature(head) for head in heads], matters))
+    means = {name: float(np.mean(areas)) for name, areas in found.items()}
+    assert {name: mean for name, mean in means.items() if not 0.33 < mean < 0.67} == {}

@@ -106,7 +106,7 @@ def test_every_input_is_compared_in_both_dtypes(tmp_path: Path, capsys: pytest.C
         in out
     )
     assert "of equal ones, the first token may be another\ncompared before the tokens were renamed:\n" in out
-    for how in ("compared in float64", "found in float32, in the dense engine; others may round otherwise"):
+    for how in ("compared in float64", "found in float32 (dense engine; exports may round differently)"):
         assert f"{how}: all 4 inputs of up to 2 tokens, 12 positions: the same answers\n" in out
     code, out, _ = said(capsys, "disguise", place[1], "--verify", place[3])
     assert (

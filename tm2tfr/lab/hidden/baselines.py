@@ -1,9 +1,11 @@
-"""Base lines: claims that anybody makes about hidden weights in minutes, to be scored beside a method.
+"""Baselines: claims about hidden weights that need no method, to be scored beside one.
 
 - *embeddings*: a variable that is called like a position feature is its column of the position embedding, any other one the
   span of what the tokens' embeddings differ in and of what the unembedding reads. Nothing is run.
 - *cancelling*: heads of a layer whose scores are the same but for constants, and whose outputs have the sum 0, in twos and
   threes, are decoys. Nothing is run.
+- *norms*: the half of the heads with the smaller norms are decoys: by the sum of the ranks of query times key, its largest
+  singular value, and output times value where anything is read behind it. Nothing is run.
 - *variance*: a variable of k dimensions is where the stream varies most, in k dimensions, in runs on inputs that are drawn.
 - *probe*: of each variable a linear probe, fitted by least squares to its true values in these runs, which the key tells.
 - *blind*: of each variable the best of the whole stream, random directions, embeddings and variance; the most frequent role
@@ -30,7 +32,7 @@ from tm2tfr.lab.hidden.keys import AnyKey, truth_of
 from tm2tfr.lab.hidden.score import shared
 from tm2tfr.transformer.weights import Decoder
 
-Baseline = Literal["embeddings", "cancelling", "variance", "probe", "blind"]
+Baseline = Literal["embeddings", "cancelling", "norms", "variance", "probe", "blind"]
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 RUNS, POSITIONS = 24, 12
 """The most runs that are looked at, and the positions of each."""
@@ -57,6 +59,23 @@ def cancelling(decoder: Decoder) -> HiddenClaim:
     return HiddenClaim(heads=found)
 
 
+def norms(decoder: Decoder) -> HiddenClaim:
+    """Return the claim that the half of the heads with the smaller norms are decoys; with equal norms none is."""
+    _, spans = followed_back(decoder)
+    paths, measured = list[str](), list[tuple[float, float, float]]()
+    for number, (layer, read) in enumerate(zip(decoder.layers, spans, strict=True), start=1):
+        for k, head in enumerate(layer.heads):
+            query, key, value, output = (each.dense() for each in (head.query, head.key, head.value, head.output))
+            scores, carried = query.T @ key, read @ output @ value
+            largest = np.linalg.norm(scores, 2) if scores.size else 0.0
+            paths.append(f"layers.{number}.heads.{k}")
+            measured.append((float(np.linalg.norm(scores)), float(largest), float(np.linalg.norm(carried))))
+    found = np.round(np.array(measured).reshape(-1, 3), 9)  # norms that only rounding tells apart are equal
+    ranks = (found[:, None] > found[None]).sum(axis=(1, 2)) - (found[:, None] < found[None]).sum(axis=(1, 2))
+    middle = np.median(ranks) if len(ranks) else 0.0
+    return HiddenClaim(heads={path: NOTHING for path, rank in zip(paths, ranks, strict=True) if rank < middle})
+
+
 def written_span(decoder: Decoder) -> Dyadic:
     """Return an orthonormal basis of the directions in which the stream varies: forms that are 0 on them are constant."""
     tokens = decoder.token_embedding.dense().T
@@ -81,7 +100,8 @@ def embeddings(decoder: Decoder, truth: HiddenTruth) -> HiddenClaim:
 def variance(decoder: Decoder, truth: HiddenTruth) -> HiddenClaim:
     """Return the claim that each variable is where the stream varies most."""
     stream = observed(decoder)
-    axes = np.linalg.svd(stream - stream.mean(axis=0), full_matrices=False)[2]
+    centred = stream - stream.mean(axis=0)
+    axes = np.linalg.eigh(centred.T @ centred)[1].T[::-1]  # LAPACK's SVD does not converge on some of these matrices
     return HiddenClaim(subspaces={name: axes[: len(basis)] for name, basis in truth.subspaces.items()})
 
 
@@ -92,11 +112,12 @@ def probe(decoder: Decoder, key: Key, truth: HiddenTruth) -> HiddenClaim:
     stream, layout, found = observed(decoder), key.original.layout, dict[str, Dyadic]()
     values = stream @ key.basis.inverse.T
     centred = stream - stream.mean(axis=0)
+    inverse = np.linalg.pinv(centred.T @ centred, rcond=1e-12, hermitian=True)  # `lstsq` may not converge
     for subspace in layout.subspaces:
         own = subspace.holds or subspace.name
         if (name := key.variables.get(own, own)) in truth.subspaces:
             wanted = values[:, : layout.width][:, layout[subspace.name]]
-            weights = np.linalg.lstsq(centred, wanted - wanted.mean(axis=0), rcond=CLOSE)[0]
+            weights = inverse @ (centred.T @ (wanted - wanted.mean(axis=0)))
             found[name] = weights.T
     return HiddenClaim(subspaces=found)
 
@@ -138,7 +159,7 @@ def blind(decoder: Decoder, truth: HiddenTruth) -> HiddenClaim:
 
 
 def baseline(name: Baseline, decoder: Decoder, key: AnyKey) -> HiddenClaim:
-    """Return the claim of a base line about the hidden weights of a key.
+    """Return the claim of a baseline about the hidden weights of a key.
 
     Raises:
         DisguiseError: for probes of trained weights.
@@ -147,6 +168,7 @@ def baseline(name: Baseline, decoder: Decoder, key: AnyKey) -> HiddenClaim:
     made: Mapping[Baseline, Callable[[], HiddenClaim]] = {
         "embeddings": lambda: embeddings(decoder, truth),
         "cancelling": lambda: cancelling(decoder),
+        "norms": lambda: norms(decoder),
         "variance": lambda: variance(decoder, truth),
         "probe": lambda: probe(decoder, _proved(key), truth),
         "blind": lambda: blind(decoder, truth),

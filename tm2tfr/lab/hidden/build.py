@@ -29,9 +29,11 @@ from tm2tfr.transformer.weights import Decoder
 #
 # ReLU(y + C) - ReLU(-y - C) - C = y,
 #
-# which holds for every number y. In floats, y + C is a multiple of C·2^-52: with C = 2^32, of 2^-20, and what is less is
-# gone. A second pair empties the copy, if it is used again.
-CENTRE = 2.0**32
+# which holds for every number y. In floats, y + C is a multiple of C·2^-52: with C = 2^16, of 2^-36, and what is less is
+# gone; in float32 of 2^-7. A larger C would remove more noise in float64, but leave float32 no digits for a bit: its
+# multiples in the turned basis have up to 5 bits behind the point, so that C = 2^19 is the most. A second pair empties the
+# copy, if it is used again.
+CENTRE = 2.0**16
 """C."""
 
 

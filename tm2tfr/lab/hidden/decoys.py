@@ -1,28 +1,32 @@
 """Grade 3: decoy heads, silent units and layers that do nothing, and heads that look alike.
 
-What decoy heads write is read by silent units alone: units whose bias is so low that no input activates them, which
-intervals show (`tm2tfr.lab.hidden.bounds`). These would write to what parts that matter read. So nothing is dead code, no
-two decoys cancel, each attends in its own way and writes what it finds there; and it decides nothing.
+Decoy heads are clones of the original's heads (`tm2tfr.lab.hidden.clones`). What they write is read by *silent units*
+alone: units whose bias is so low that no input activates them, which intervals show (`tm2tfr.lab.hidden.bounds`). Silent
+units are modelled on units of the original in the same way: they read what decoys write where their model reads what heads
+write, with entries of the same sizes, and would write to what parts that matter read. So no decoy is dead code, no two
+decoys cancel, and their weights have the sizes that the original's weights have.
 
 Every head gets as many components as any other one: queries with keys that read a constant alone, which adds the same to
-all scores, and values that are written to directions which nothing reads that matters. They are filled up until all heads
-have the same norms. Units read constants, until their biases say nothing.
+all scores, and values that are written to directions which nothing reads. They are filled up until all heads have the same
+norms. Units read constants, until their biases say nothing.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import cycle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from tm2tfr.lab.hidden.bounds import StreamBounds
+from tm2tfr.lab.hidden.clones import Clones, merged
 from tm2tfr.lab.hidden.dead_code import BOUNDED, Profile
 from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit
 from tm2tfr.transformer.weights import Decoder
 
+SHARE = 8
+"""A layer gets at least a silent unit for so many units of the largest layer."""
 PER_COMPONENT = 4
 """The least number of entries of a component that is added."""
 CLEAR = 0.5
@@ -38,128 +42,141 @@ class Decoys:
 
     def __init__(self, wide: Wide, room: Room, seen: Profile, decoder: Decoder, chance: random.Random) -> None:
         self._wide, self._room, self._seen, self._chance = wide, room, seen, chance
-        heads = [head for layer in wide.layers for head in layer.heads]
-        self._masks = [head.mask for head in heads] or ["future"]
-        self._soft = any(head.soft for head in heads)
         self._features = decoder.features
-        self._bits = tuple(d for d in range(room.own) if seen.bits[d])
         self._answers = frozenset(np.flatnonzero(wide.unembedding.any(axis=0)).tolist())
-        self._place = _place(wide, room, decoder, chance)
+        self._like: dict[int, WideHead] = {}
+        self._targets: dict[int, dict[int, int]] = {}
 
     def add(self) -> None:
         """Add them all."""
         layers = self._wide.layers
         self._junk()
         for _ in range(self._chance.randint(1, 2)):
-            at = self._chance.randint(0, len(layers))
+            at = self._chance.choice(_balancing(layers))
             while at and layers[at - 1].moved:  # what is to be rounded is rounded in the next layer
                 at -= 1
             layers.insert(at, WideLayer(None, [], None, np.zeros(self._room.width)))
         most = max((len(layer.heads) for layer in layers), default=0)
         units = max((len(layer.units or ()) for layer in layers), default=0)
         bounds = StreamBounds.embedded(self._wide, self._features)
-        for number, layer in enumerate(layers):
-            many = most + self._chance.randint(0, 1) - len(layer.heads)
-            layer.heads += [self._head(layers[: number + 1], bounds) for _ in range(many)]
+        clones = Clones(layers, self._room, self._seen, self._chance)
+        slots = [most + self._chance.randint(0, 1) - len(layer.heads) for layer in layers]
+        for layer, likes in zip(layers, clones.assigned(slots), strict=True):
+            for like, exactly in likes:
+                head, targets = clones.clone(like, *self._bounded(bounds), exactly=exactly)
+                layer.heads.append(head)
+                self._like[id(head)], self._targets[id(head)] = like, targets
             bounds = bounds.after_heads(layer.heads).after_units(layer.units or (), layer.offset)
         self._alike([head for layer in layers for head in layer.heads])
         bounds = StreamBounds.embedded(self._wide, self._features)
-        every: list[WideUnit | None] = [unit for layer in layers for unit in layer.units or () if unit.of is not None]
+        every = [unit for layer in layers for unit in layer.units or () if unit.of is not None and unit.reads.any()]
+        moved: dict[int, list[int]] = {}
         for number, layer in enumerate(layers):
             bounds = bounds.after_heads(layer.heads)
-            many = max(2, units // 8 + self._chance.randint(0, 2))
-            heard: list[list[int]] = [[] for _ in range(many)]
-            for k, head in enumerate(head for head in layer.heads if head.of is None):  # or it would be dead code
-                carried = (head.output @ head.value).any(axis=1)
-                heard[k % many].append(self._chance.choice(np.flatnonzero(carried).tolist()))
-            likes: list[WideUnit | None] = [u for u in layer.units or () if u.of is not None] or every or [None]
-            silent = [self._silent(bounds, layers[number + 1 :], each, self._chance.choice(likes)) for each in heard]
+            decoys = [head for head in layer.heads if head.of is None]
+            for head in decoys:
+                for direction, target in self._targets[id(head)].items():
+                    moved.setdefault(direction, []).append(target)
+            many = max(2, len(decoys), units // SHARE + self._chance.randint(0, 2), (units - len(layer.units or ())) // 2)
+            silent = []
+            for k in range(many):
+                targets = self._targets[id(decoys[k % len(decoys)])] if decoys else {}
+                readers = [unit for unit in every if unit.reads[list(targets)].any()] or every
+                unit = self._chance.choice(readers) if readers else None
+                silent.append(self._silent(bounds, layers[number + 1 :], targets, moved, unit))
             bounds = bounds.after_units(layer.units or (), layer.offset)
             layer.units = [*(layer.units or ()), *silent]
-        self._units_alike([unit for layer in layers for unit in layer.units or () if unit.pair is None])
+        self._units_alike([[unit for unit in layer.units or () if unit.pair is None] for layer in layers])
 
     def _junk(self) -> None:
-        """Write something to the directions that nothing reads: what a token, and a constant, add."""
+        """Let tokens write to each added direction what they write to one of the original, in another order of tokens."""
+        own, chance = self._wide.token[: self._room.own], self._chance
+        rows = [row.tolist() for row, exact in zip(own, self._seen.exact, strict=True) if exact]
         for direction in self._room.junk:
-            for token in range(self._wide.token.shape[1]):
-                self._wide.token[direction, token] = self._chance.choice((-1.0, 0.0, 1.0))
+            row = chance.choice(rows)
+            self._wide.token[direction] = chance.sample(row, len(row))
 
-    # ── decoy heads and silent units ────────────────────────────────────────────────────────────────────────
-    def _head(self, layers: Sequence[WideLayer], bounds: StreamBounds) -> WideHead:
-        """Return a decoy for the last of these layers: it attends to all, by position, or as a head of the original does.
-
-        Args:
-            bounds: of what it reads.
-        """
-        chance, room, mask, exactly = self._chance, self._room, self._chance.choice(self._masks), False
-        query, key = np.zeros((2, 0, room.width))
-        own = [head for layer in layers for head in layer.heads if head.of is not None and head.scores]
-        way = chance.choice(("all", "position", "original", "original"))
-        if way == "original" and own:
-            like = chance.choice(own)
-            query, key, mask = like.query * chance.choice((1.0, 2.0)), like.key.copy(), like.mask
-            exactly = like.of not in self._seen.ties and any(like is head for head in layers[-1].heads)
-        elif way != "all" and self._place is not None:
-            query, key = np.zeros((1, room.width)), self._place[None, :]
-            query[0, chance.choice(room.constants)] = sign = chance.choice((-1.0, 1.0))
-            if self._bits and chance.random() < 0.5:
-                query[0, chance.choice(self._bits)] = -2.0 * sign
-            exactly = True
-        # a mean is no exact number, and must not be mixed with those that are
-        read, write, most = self._bounded(bounds), room.junk if exactly else room.noise, room.carried[0 if exactly else 1]
-        size = min(chance.randint(1, max(1, most - 1)), len(read), len(write))
-        values, outputs = np.zeros((2, size, room.width))
-        columns = zip(chance.sample(read, size), chance.sample(write, size), strict=True)
-        for component, (source, target) in enumerate(columns):
-            values[component, source] = chance.choice((-1.0, 1.0))
-            outputs[component, target] = chance.choice((-1.0, 1.0))
-        return WideHead(None, query, key, values, outputs.T, mask, self._soft)
-
+    # ── silent units ────────────────────────────────────────────────────────────────────────────────────────
     def _silent(
-        self, bounds: StreamBounds, behind: Sequence[WideLayer], heard: Sequence[int], like: WideUnit | None
+        self,
+        bounds: StreamBounds,
+        behind: Sequence[WideLayer],
+        targets: Mapping[int, int],
+        moved: Mapping[int, Sequence[int]],
+        like: WideUnit | None,
     ) -> WideUnit:
         """Return a unit that no input activates; it reads what decoys write, and would write to what matters.
 
         Args:
             bounds: of what it reads.
             behind: the layers after its own.
-            heard: directions to be read, since decoys write there.
+            targets: direction -> where a decoy writes in its place, one of which is read.
+            moved: likewise, of all decoys before.
             like: a unit of the original, whose entries it has elsewhere.
         """
-        chance, room, reads, writes = self._chance, self._room, *np.zeros((2, self._room.width))
-        sizes = [1.0, 1.0] if like is None else np.abs(like.reads[like.reads != 0]).tolist() or [1.0]
-        heard = [d for d in heard if bounds.finite[d]]
-        others = [d for d in (*self._bounded(bounds), *room.junk, *room.noise) if bounds.finite[d] and d not in heard]
-        more = chance.sample(others, min(len(others), max(0, len(sizes) - len(heard))))
-        for direction, size in zip((*heard, *more), cycle(chance.sample(sizes, len(sizes))), strict=False):
-            below = (
-                bounds.low[direction] >= 0 and chance.random() < 0.75
-            )  # most read a bit, and 0 is the most that -1 makes
-            reads[direction] = -size if below else size * chance.choice((-1.0, 1.0))
-        sizes = [1.0] if like is None else np.abs(like.writes[like.writes != 0]).tolist() or [1.0]
-        targets = self._read(behind)
-        for direction, size in zip(chance.sample(targets, min(len(targets), len(sizes))), sizes, strict=False):
+        chance, (reads, writes) = self._chance, np.zeros((2, self._room.width))
+        near = self._bounded(bounds)[0]
+        like_reads = (
+            {0: 1.0, 1: 1.0} if like is None else {int(d): float(like.reads[d]) for d in np.flatnonzero(like.reads)}
+        )
+        heard = [d for d in targets.values() if bounds.finite[d]]
+        for direction, entry in like_reads.items():
+            own = targets.get(direction)
+            others = [d for d in (() if own is None else (own,)) if bounds.finite[d]]
+            if not others and direction in moved and chance.random() < 0.5:
+                others = [d for d in moved[direction] if bounds.finite[d]]
+            if not others and direction in near:
+                others = [direction]
+            others = [d for d in others or near if not reads[d]]
+            if others:
+                reads[chance.choice(others)] = abs(entry)
+        if heard and not reads[heard].any():
+            taken = chance.choice(np.flatnonzero(reads).tolist() or heard)
+            size, reads[taken] = reads[taken] or 1.0, 0.0
+            reads[chance.choice(heard)] = size
+        for direction in np.flatnonzero(reads).tolist():
+            # most read a bit, and 0 is the most that -1 makes
+            below = bounds.low[direction] >= 0 and chance.random() < 0.75
+            reads[direction] *= -1.0 if below else chance.choice((-1.0, 1.0))
+        like_writes = {} if like is None else {int(d): abs(float(like.writes[d])) for d in np.flatnonzero(like.writes)}
+        there = self._read(behind)
+        stay = [d for d in like_writes if d in set(there)]
+        others = [d for d in there if d not in stay]
+        sizes = [like_writes[d] for d in like_writes if d not in stay] if like_writes else [1.0]
+        drawn = chance.sample(others, min(len(others), len(sizes)))
+        for direction, size in (*((d, like_writes[d]) for d in stay), *zip(drawn, sizes, strict=False)):
             writes[direction] = size * chance.choice((-1.0, 1.0))
         unit = WideUnit(None, reads, 0.0, writes)
         unit.bias = -(float(np.ceil(2 * (bounds.read(unit)[1] - CLEAR / 4))) / 2 + CLEAR)
         return unit
 
-    def _bounded(self, bounds: StreamBounds) -> list[int]:
-        """Return exact directions of the original, and constants, that stay near 0 on every input."""
+    def _bounded(self, bounds: StreamBounds) -> tuple[list[int], list[int]]:
+        """Return directions that stay near 0 on every input: exact ones, then all; none to which heads are filled up."""
         exact = set(self._room.exact)
         near = bounds.finite & (np.maximum(-bounds.low, bounds.high) <= BOUNDED)
-        return [d for d in (*range(self._room.own), *self._room.constants) if near[d] and d in exact]
+        every = [
+            d
+            for d in (*range(self._room.own), *self._room.constants, *self._room.heard[0], *self._room.heard[1])
+            if near[d]
+        ]
+        return [d for d in every if d in exact], every
 
-    def _units_alike(self, units: Sequence[WideUnit]) -> None:
-        """Let units read two constants more: it changes their biases, and gives all the same norm, reads times writes."""
+    def _units_alike(self, layers: Sequence[Sequence[WideUnit]]) -> None:
+        """Let units read two constants more: it changes their biases, and gives all the same norm, reads times writes.
+
+        In a layer these are two of three: what its units read is spanned by few constants, and by what decoys write.
+        """
+        units = [unit for layer in layers for unit in layer]
+        drawn = [self._chance.sample(self._room.constants, min(3, len(self._room.constants))) for _ in layers]
+        constants = [few for few, layer in zip(drawn, layers, strict=True) for _ in layer]
         biases = [self._chance.choice(BIASES) for _ in units]
         reads = [float(np.linalg.norm(unit.reads)) for unit in units]
         writes = [max(float(np.linalg.norm(unit.writes)), 1 / PARTS) for unit in units]
         changes = [unit.bias - bias for unit, bias in zip(units, biases, strict=True)]
         least = [w * (r**2 + c**2 / 2) ** 0.5 for r, w, c in zip(reads, writes, changes, strict=True)]
         target = min(MOST_NORM, max(least, default=0.0))
-        for unit, bias, read, write, change in zip(units, biases, reads, writes, changes, strict=True):
-            one, other = self._chance.sample(self._room.constants, 2)
+        for unit, few, bias, read, write, change in zip(units, constants, biases, reads, writes, changes, strict=True):
+            one, other = self._chance.sample(few, 2)
             missing = (target / write) ** 2 - read**2  # a + b = change, and a² + b² is what is missing
             root = max(0.0, 2 * missing - change**2) ** 0.5 * self._chance.choice((-1.0, 1.0))
             part = round((change + root) / 2 * PARTS) / PARTS
@@ -179,8 +196,7 @@ class Decoys:
                 if unit.of is not None:
                     found.update(int(d) for d in np.flatnonzero(unit.reads))
         there = sorted(d for d in found if d < self._room.own)
-        exact = set(self._room.exact)
-        return [d for d in there if d in exact] or there or list(self._room.constants)
+        return there or list(self._room.constants)
 
     # ── heads that look alike ───────────────────────────────────────────────────────────────────────────────
     def _alike(self, heads: list[WideHead]) -> None:
@@ -188,7 +204,8 @@ class Decoys:
         forms = [self._parts(head) for head in heads]
         most = [max((_square(form[n]) for form in forms), default=0.0) for n in range(6)]
         extra = [
-            size * PER_COMPONENT for size in (room.components, room.components, *(c for c in room.carried for _ in (0, 1)))
+            *(size * PER_COMPONENT for size in (room.components, room.components)),
+            *(c for c in room.carried for _ in (0, 1)),
         ]
         targets = [float(np.ceil(square)) + more for square, more in zip(most, extra, strict=True)]
         loose, asked = list(room.loose), [form[0] for head, form in zip(heads, forms, strict=True) if self._plain(head)]
@@ -196,17 +213,17 @@ class Decoys:
         loosest += PER_COMPONENT if loosest else 0.0
         targets[0] += loosest
         for head, (asking, key, *carried) in zip(heads, forms, strict=True):
-            ties = head.of in self._seen.ties
-            unlike = head.of is not None and ties and head.scores
+            own = self._like.get(id(head), head)
+            unlike = own.of in self._seen.ties and own.scores
             more = 0.0 if unlike else max(0.0, loosest - _square(asking[:, loose]))
             query, added = self._grown(asking, room.components, _square(asking) + more, room.noise, few=True)
-            query = self._grown(query, room.components, targets[0], room.bounded, only=added)[0]
+            query = self._grown(query, room.components, targets[0], (*room.bounded, *room.junk), only=added)[0]
             head.query, head.key = query, self._grown(key, room.components, targets[1], room.constants, only=added)[0]
             values, outputs = [], []
             for part, size in enumerate(room.carried):
                 value, output = carried[2 * part], carried[2 * part + 1]
-                read = room.constants if part == 0 else [d for d in room.bounded if d in exact]
-                write = room.junk if part == 0 else room.noise
+                read = room.constants if part == 0 else [d for d in (*room.bounded, *room.junk) if d in exact]
+                write = room.unheard[part]
                 value, added = self._grown(value, size, targets[2 + 2 * part], read)
                 values.append(value)
                 outputs.append(self._grown(output, size, targets[3 + 2 * part], write, only=added)[0])
@@ -273,52 +290,15 @@ class Decoys:
         return found
 
 
-def merged(values: Dyadic, outputs: Dyadic) -> tuple[Dyadic, Dyadic]:
-    """Return what a head carries with components that read the same as one: (components, width) each."""
-    found: dict[bytes, list[Dyadic]] = {}
-    for value, output in zip(values, outputs, strict=True):
-        if value.any():
-            found.setdefault((value + 0.0).tobytes(), [value, np.zeros_like(output)])[1] += output
-    if not found:
-        return values[:0], outputs[:0]
-    return np.array([value for value, _ in found.values()]), np.array([output for _, output in found.values()])
+def _balancing(layers: Sequence[WideLayer]) -> range:
+    """Return where a layer may be inserted so that heads come to be neither early nor late among the layers."""
+    places = [number for number, layer in enumerate(layers) for _ in layer.heads]
+    middle = (len(layers) - 1) / 2
+    if not places or sum(places) == middle * len(places):
+        return range(len(layers) + 1)
+    early = sum(places) < middle * len(places)
+    return range(min(places) + 1) if early else range(max(places) + 1, len(layers) + 1)
 
 
 def _square(forms: Dyadic) -> float:
     return float((forms * forms).sum())
-
-
-def _place(wide: Wide, room: Room, decoder: Decoder, chance: random.Random) -> Dyadic | None:
-    """Return a form, (width,), that is another number at every position, of directions that only positions write to."""
-    found = np.zeros(wide.width)
-    fixed = [d for d in room.exact if d < room.own and not _written(wide, d)]
-    table = np.zeros((wide.width, 0)) if wide.table is None else wide.table
-    if "i" in decoder.features:
-        column = decoder.features.index("i")
-        for direction in fixed:
-            if np.flatnonzero(wide.position[direction]).tolist() == [column] and not table[direction].any():
-                found[direction] = 1.0
-                return found
-    fixed = [d for d in fixed if table[d].any() and not wide.position[d].any()]
-    found[fixed] = np.array(chance.sample(range(1, len(fixed) + 1), len(fixed))) / 4
-    told = found @ table
-    return found if len(told) and len(set(told.tolist())) == len(told) else None
-
-
-def _written(wide: Wide, direction: int) -> bool:
-    """Return whether a token or a layer writes to a direction."""
-    if wide.token[direction].any():
-        return True
-    return any(
-        bool(layer.offset[direction])
-        or any(head.output[direction].any() for head in layer.heads)
-        or any(unit.writes[direction] for unit in layer.units or ())
-        for layer in wide.layers
-    )
-
-
-def fill(form: Dyadic, directions: Iterable[int], many: int, chance: random.Random) -> None:
-    """Set entries of a form, (width,), in some of these directions, at most so many, to 1 or -1."""
-    places = list(directions)
-    for place in chance.sample(places, min(many, len(places))):
-        form[place] = chance.choice((-1.0, 1.0))

@@ -224,8 +224,8 @@ def disguised(
         what = "weights with leftmost or rightmost attention are not disguised: a decoy would have to break ties as well"
         raise DisguiseError(f"{what}: disguise weights with average-hard attention")
     if decoder.normed and grade > 2:
-        what = "these weights have layer norms, which take the mean and the variance of all directions"
-        raise DisguiseError(f"{what}, and grade 3 adds others: use --grade 2, which mixes them")
+        what = "these weights have layer norms, and what the decoys of grade 3 write would add to the variance"
+        raise DisguiseError(f"{what}: use --grade 2, which has no decoys")
     every = None if all_up_to is None else every_prompt(decoder, program, all_up_to)
     more: list[tuple[str, ...]] = []
     source = Compressed(decoder)

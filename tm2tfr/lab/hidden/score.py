@@ -28,12 +28,11 @@ from tm2tfr.lab.hidden.claim import NOTHING, HiddenClaim, HiddenTruth, orthonorm
 from tm2tfr.lab.hidden.dyadic import Dyadic
 
 COLUMNS = """\
-score: of heads and variables the mean of F1, each role and each variable counting once; of decoys, layers and units the
-balanced accuracy, 1/2 for whoever knows nothing; –: nothing to find, or not computed
-base: the score of the best claim that knows only how many of each there are, and not the weights
-dead code: the score of a search for what nothing reads, along products of matrices
-right, claimed, there: how much of the claim is right, how much was claimed, how much could be: heads, layers, units; of
-subspaces and surface, the variables that embedding or unembedding touch, dimensions"""
+score: heads, subspaces, surface: mean F1 over roles or variables; decoys, layers, units: balanced accuracy (chance: 0.5)
+base: the score of the best claim that knows only how many of each there are; –: nothing to find, or not computed
+dead code: the score of a search along products of matrices for parts that nothing reads
+right, claimed, there: counts of heads, layers or units; of subspaces and surface, dimensions
+surface: variables that the embedding writes or the unembedding reads; subspaces: all other variables"""
 """What the columns of a table of scores are, below it."""
 KINDS = ("heads", "decoys", "layers", "units", "subspaces", "surface")
 

@@ -39,7 +39,7 @@ ENTRY = ("model", "claim", "key", "grade", "digest")
 """What the index says of a model."""
 FORMAT = "tm2tfr-suite"
 DTYPE = "float64"
-"""What hidden models are made for: in float32 some of them give other answers."""
+"""What hidden models are made for, and compared in."""
 OF_SHIPPED, OF_EACH_FAMILY = 12, 7
 SIZE = OF_SHIPPED + OF_EACH_FAMILY * len(FAMILIES)
 """The number of models."""
@@ -148,7 +148,7 @@ class SuiteScores:
     """The scores of a baseline on all models of a suite.
 
     Args:
-        grades: grade -> kind -> the mean measure of the models that have such things, and the mean of their baselines.
+        grades: grade -> kind -> the mean measure of the models that have such things, and the mean of their `base`.
         models: grade -> the number of models.
     """
 
@@ -170,11 +170,13 @@ class SuiteScores:
             cells = (self.grades[grade][kind] for grade in self.grades)
             lines.append(f"{kind:<12}" + "".join(f"{shown(mean):>10} {shown(base):>7}" for mean, base in cells))
         counts = ", ".join(f"{number} of grade {grade}" for grade, number in self.models.items())
-        return "\n".join((*lines, f"means over models: {counts}; base: what 'tm2tfr score' calls so"))
+        return "\n".join(
+            (*lines, f"means over models: {counts}; base: the score of a claim that knows only how many of each there are")
+        )
 
 
 def score_suite(folder: str | Path, name: Baseline, progress: Progress | None = None) -> SuiteScores:
-    """Return the scores of a baseline on a suite, whose keys are there.
+    """Return the scores of a baseline on a suite with its keys.
 
     Raises:
         DisguiseError: if it is not a suite, or a key cannot be read.
@@ -185,8 +187,11 @@ def score_suite(folder: str | Path, name: Baseline, progress: Progress | None = 
         listed = json.loads((folder / INDEX).read_text(encoding="utf-8"))["models"]
         entries = [(folder / each["model"], folder / each["key"], int(each["grade"])) for each in listed]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        what = f"{folder}: it has no {INDEX} that lists hidden models"
-        raise DisguiseError(f"{what}: name a key, or a folder made by 'tm2tfr disguise --suite'") from error
+        what, remedy = f"{folder}: it has no {INDEX} that lists hidden models", "name a key, or a folder made by"
+        remedy = f"{remedy} 'tm2tfr disguise --suite'"
+        if (parent := folder.resolve().parent / INDEX).is_file():
+            remedy = f"name the folder above, {parent.parent}"
+        raise DisguiseError(f"{what}: {remedy}") from error
     found: dict[int, list[ClaimScores]] = {grade: [] for grade in sorted({grade for _, _, grade in entries})}
     for number, (model, key_path, grade) in enumerate(entries, start=1):
         key = load_any_key(key_path)
@@ -211,6 +216,5 @@ def _readme() -> str:
 them with their grades. Each has an empty claim beside it, with the words to be used. Withhold the folder `{KEYS}`: it has
 the answers, and the seed. `tm2tfr score {KEYS}/01.json {MODELS}/01.claim.json` scores a claim.
 
-The weights are {DTYPE}, and were compared with their originals in {DTYPE}: run them in it. In float32 some models, those
-with layers that round, give other answers than their originals.
+The weights are {DTYPE}, and were compared with their originals in {DTYPE} alone: run them in it.
 """

@@ -288,6 +288,16 @@ class Room:
         return len(self.exact) + len(self.loose)
 
     @property
+    def unheard(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Of junk and noise those that nothing reads at all, to which heads write that are filled up."""
+        return self.junk[: self.carried[0]], self.noise[: self.carried[1]]
+
+    @property
+    def heard(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Of junk and noise the others, to which decoys write, and which silent units read."""
+        return self.junk[self.carried[0] :], self.noise[self.carried[1] :]
+
+    @property
     def apart(self) -> bool:
         """Whether exact directions are kept apart from others."""
         return bool(self.loose)
@@ -325,8 +335,8 @@ class Room:
 
         added: list[tuple[int, ...]] = []
         constants, copies = more(exact, many), more(loose, needed)
-        junk = more(exact, padded(len(exact) + (2 * carried[0] if grade == 3 else 0)) - len(exact))
-        noise = more(loose, padded(len(loose) + (carried[1] if grade == 3 else 0)) - len(loose))
+        junk = more(exact, padded(len(exact) + (4 * carried[0] if grade == 3 else 0)) - len(exact))
+        noise = more(loose, padded(len(loose) + (3 * carried[1] if grade == 3 else 0)) - len(loose))
         bounded = [*bounded, *constants]
         return cls(
             own=n,
