@@ -77,9 +77,8 @@ def disguise(
 ) -> None:
     """Write weights that compute the same function but hide how, and the key that explains them.
 
-    The command proves both equal in exact arithmetic, for every input, and compares their answers in float64. Grade 4 is
-    trained instead (torch): the key has measured figures. --verify repeats proof or measurements. Exit code 1 if an answer
-    in float64 differs, or a figure is lower.
+    Grades 1 to 3 are proved equal in exact arithmetic and compared in float64. Grade 4 is trained (torch), and its key has
+    measured figures. --verify repeats either. Exit code 1 if an answer differs, or a figure is lower.
     """
     asked_for = {"--rename-tokens": rename_tokens, "--all-up-to": all_up_to, "--dimensions": dimensions}
     given = next((name for name, value in asked_for.items() if value not in (None, False)), None)
