@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.house.words import found
+from tests.house.words import everything, found, listed
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,7 @@ def test_phrases_that_are_read_twice_are_found(text: str) -> None:
 )
 def test_plain_sentences_are_left_alone(text: str) -> None:
     assert not list(found(text))
+
+
+def test_nothing_that_a_person_reads_uses_one() -> None:
+    assert [place for path in everything() for place in listed(path)] == []

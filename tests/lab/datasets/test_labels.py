@@ -129,7 +129,7 @@ def test_random_words_with_a_first_token_have_it_there_and_nowhere_else(tmp_path
         ("program: sort\ninputs: {random: {count: 99, length: 1}}\n", "99 different inputs are requested, but sort has"),
         (
             "program: sort\ninputs: {random: {count: 9, length: 1 to 3, first: ab}}\n",
-            "'ab' is no token of sort: let words begin with one of a, b, c",
+            "'ab' is not a token of sort: let words begin with one of a, b, c",
         ),
         (
             "program: histogram\ninputs: {random: {count: 5, length: 1 to 2, first: §}}\n",

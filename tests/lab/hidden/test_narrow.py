@@ -121,7 +121,7 @@ def test_a_key_that_keeps_too_little_or_something_else_is_refused() -> None:
         assert not verified(made.decoder, dataclasses.replace(made.key, kept=kept)).proved, kept
     with pytest.raises(ShapeError, match=r"has the coefficient 1e\+300: use at most 2\^256"):
         narrowed(made.key.original, (((0, 1e300),), *made.key.kept))
-    with pytest.raises(ShapeError, match="does not determine all that is read"):
+    with pytest.raises(ShapeError, match="do not determine everything that is read"):
         narrowed(made.key.original, made.key.kept[1:])
 
 

@@ -50,11 +50,11 @@ def test_an_answer_that_is_not_known_is_not_said_to_be_as_expected() -> None:
     lines = str(found).splitlines()
     assert lines[3].split() == ["3", "0", "→", "0", "0", "→", "?", "0", "→", "⟨⟩"]
     assert lines[9:] == [
-        "changes no answer that is known: what must be answered at 3 is not known",
+        "changes no answer that is known: the expected answer at 3 is not known",
         "cells that change: state@3: 0 → ⊥",
         "not compared: state has no value at 3 then, as in no run",
         "the patched weights (dense) do what is expected elsewhere; "
-        "what must be answered at 3 is not known, and not compared",
+        "the expected answer at 3 is not known, and not compared",
     ]
     expected = found.as_dict()["expected"]
     assert (expected["answers"][2:5], expected["unknown"]) == ([["0"], [None], ["1"]], [{"position": 3, "outputs": [0]}])
@@ -69,7 +69,7 @@ def test_rows_with_answers_that_are_not_known_are_left_out(tmp_path: Path) -> No
         "reverse: 200 random interventions, the patched weights (dense) do what is expected in all 151 whose answers are "
         "known",
         "  93 change an answer, 58 do not",
-        "  49 are left out: what must be answered is not known, and not compared",
+        "  49 are left out: the expected answers are not known, and not compared",
     ]
     lines = (tmp_path / "data" / "00000-of-00001.jsonl").read_text(encoding="utf-8").splitlines()
     letters = set(subject("reverse").decoder.vocabulary)
@@ -87,7 +87,7 @@ def test_rows_with_answers_that_are_not_known_are_left_out(tmp_path: Path) -> No
     card = (tmp_path / "data" / "README.md").read_text(encoding="utf-8")
     assert "\n151 random interventions with a known answer, made by" in card
     assert (
-        "93 of them change an answer. 49 more were drawn and are left out: it is not known what must be answered. " in card
+        "93 of them change an answer. 49 more were drawn and are left out: their expected answers are not known. " in card
     )
     again = intervene_many(subject("reverse"), 200, seed=1, folder=tmp_path / "data", resume=True)
     assert (again.number, again.left_out, again.reused) == (200, 49, 200)
@@ -100,7 +100,7 @@ def test_rows_with_unknown_answers_are_kept_with_a_mask_if_asked_for(tmp_path: P
     assert (tried.number, tried.left_out, tried.unknown) == (60, 0, without.left_out)
     assert without.left_out > 0
     assert str(tried).splitlines()[2] == (
-        f"  {tried.unknown} are kept, with null in the place of what is not known: what must be answered is not known, and "
+        f"  {tried.unknown} are kept, with null in the place of what is not known: the expected answers are not known, and "
         "not compared"
     )
     folders = [(tmp_path / name / "00000-of-00001.jsonl").read_text(encoding="utf-8") for name in ("all", "known")]
@@ -111,7 +111,7 @@ def test_rows_with_unknown_answers_are_kept_with_a_mask_if_asked_for(tmp_path: P
         assert [answer is not None for answer in row["expected_answers"]] == row["known"]
     card = (tmp_path / "all" / "README.md").read_text(encoding="utf-8")
     assert "\n60 random interventions, made by" in card
-    assert f"Of {tried.unknown} it is not known what must be answered at every position: `known` says where it is;" in card
+    assert f"Of {tried.unknown} the expected answer is not known at every position: `known` says where it is;" in card
 
 
 @pytest.mark.slow

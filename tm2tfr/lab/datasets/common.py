@@ -144,7 +144,7 @@ class CommonReader:
         return tuple(found.items())
 
     def named_splits(self, value: Map) -> Iterator[tuple[str, Node]]:
-        """Yield the name of each split with what is said of it; report names that are impossible."""
+        """Yield the name and the text of each split; report names that are impossible."""
         for name, said in self.reading.entries(value, "split"):
             if not _SPLIT.fullmatch(name.text):
                 self.reading.error(name, f"{name.text!r} cannot be the name of a split", "use letters, digits and _")

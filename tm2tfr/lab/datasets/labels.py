@@ -125,7 +125,7 @@ class LabelSource(Generic[_Program, _Token]):
     Args:
         kind: what one of its programs is, for complaints: ``a RASP program``.
         key: of the spec, what names the things with labels, ``s-ops``.
-        reference: what says what is right.
+        reference: the evaluator, for messages.
         word_of: (program, word as people write it) -> its tokens. Raises InputError.
         example: the name of a shipped program, for complaints.
         load: (path, or the name of a shipped program) -> the program, as ``program``.

@@ -250,7 +250,7 @@ def _outcomes(spec: DatasetSpec, jobs: Iterable[PieceJob]) -> dict[str, dict[str
 
 
 def _head(spec: DatasetSpec, how: How, programs: str, shards: int) -> dict[str, object]:
-    """Return what has to be the same for a folder to be resumed; programs: the text of machines.jsonl or its like."""
+    """Return the facts that must be equal for a folder to be resumed; programs: the text of machines.jsonl or its like."""
     weights = how.weights_digest
     return {
         "format": FORMAT,

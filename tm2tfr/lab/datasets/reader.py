@@ -342,7 +342,7 @@ class _LabelReader(CommonReader):
         for source in inputs.random:
             if source.first and not self.is_token(labeller, program, source.first):
                 known = ", ".join(map(labeller.shown, program.alphabet))
-                what = f"{source.first!r} is no token of {visible(program.name)}"
+                what = f"{source.first!r} is not a token of {visible(program.name)}"
                 self.reading.error(self.sources[source], what, f"let words begin with one of {known}")
         self.check_numbers(program.name, len(program.alphabet), inputs, least=1)
         drawn = {n for source in inputs.random for n in range(max(1, source.shortest), source.longest + 1)}

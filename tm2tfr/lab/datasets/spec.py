@@ -320,7 +320,7 @@ class DatasetSpec(ABC):
         """The tokens of all examples, by their numbers, if all programs stand in the prompt of one decoder; or None."""
         return None
 
-    # ── what is said of them
+    # ── descriptions
     @abstractmethod
     def about(self, tally: Tally, made: str) -> str:
         """Return what the examples are, for the README of the data set; made: by whom."""

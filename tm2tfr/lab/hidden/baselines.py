@@ -144,7 +144,7 @@ def _random_tokens(decoder: Decoder) -> Iterator[tuple[str, ...]]:
 
 
 def blind(decoder: Decoder, truth: HiddenTruth) -> HiddenClaim:
-    """Return the best of what can be claimed without understanding anything; the truth chooses."""
+    """Return the best claim made without a method; the key chooses."""
     chance, width = np.random.default_rng(0), truth.width
     claims = [embeddings(decoder, truth).subspaces, variance(decoder, truth).subspaces]
     best: dict[str, Dyadic] = {}

@@ -144,7 +144,7 @@ def _moved(layer: WideLayer, decoder: Decoder, seen: Profile, room: Room) -> dic
 
 
 def _keyed(head: WideHead, room: Room, chance: random.Random) -> None:
-    """Give a head whose scores are all 0 a query, and keys that read nothing but a constant."""
+    """Give a head whose scores are all 0 a query, and keys that read only a constant."""
     if head.scores:
         return
     size = max(2, len(head.query))

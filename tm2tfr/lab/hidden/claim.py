@@ -8,7 +8,7 @@
       "subspaces": {"e_q": [[0.5, 0.0, -0.5], [0.0, 1.0, 0.0]]}
     }
 
-``heads`` gives the roles of heads; null is no claim. ``layers`` and ``units`` are those that do nothing. ``subspaces`` has
+``heads`` gives the roles of heads; null: no claim. ``layers`` and ``units`` are those that do nothing. ``subspaces`` has
 vectors in the stream that span where a variable is. Any of them may be missing. ``words`` is for people and is not read.
 """
 
@@ -105,7 +105,7 @@ def decoded_claim(data: bytes, truth: HiddenTruth, *, file: str) -> HiddenClaim:
     """Return the claim of a text in UTF-8; file: its name in errors.
 
     Raises:
-        DisguiseError: if it is none, or too long.
+        DisguiseError: if it is not JSON, or too long.
         SpecError: with every complaint about it, at its place.
     """
     try:

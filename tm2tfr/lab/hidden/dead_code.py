@@ -1,8 +1,8 @@
 """Dead code by products of matrices: what is read, followed back from the unembedding through weights alone, with no run.
 
 A head is dead if its output times value has no part in the span of what is read behind it, a unit if its writes have none;
-what a part that is alive reads is added to that span. A compiler would do this first, and so does whoever looks for decoys:
-what it finds is the baseline of decoys, layers and units.
+what a part that is alive reads is added to that span. A compiler would do this first, and so does a search for decoys:
+its result is the baseline of decoys, layers and units.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _seen(read: Dyadic, written: Dyadic) -> NDArray[np.bool_]:
 
 # ── What the numbers of a decoder look like as it runs: which floats hold exactly, and which heads have ties.
 #
-# A disguise is proved right without this. It decides what may be mixed with what, so that floats keep it right as well:
+# The proof does not need this. It decides which directions may be mixed, so that answers stay right in floats too:
 # equal scores have to stay equal, and a sum of 1/(i+1) and others rounds.
 POSITIONS = 96
 """The positions of a run that are looked at."""

@@ -26,11 +26,11 @@ from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit
 from tm2tfr.transformer.weights import Decoder
 
 SHARE = 8
-"""A layer gets at least a silent unit for so many units of the largest layer."""
+"""The number of units of the largest layer for each silent unit that a layer gets at least."""
 PER_COMPONENT = 4
 """The least number of entries of a component that is added."""
 CLEAR = 0.5
-"""By how much the interval of what a silent unit reads ends below 0, at the least: floats do not round it above."""
+"""The least distance below 0 at which the interval of a silent unit's input ends: floats do not round it above 0."""
 BIASES = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0)
 """What units have as their bias once they read constants."""
 MOST_NORM, PARTS = 64.0, 8
@@ -111,7 +111,7 @@ class Decoys:
             bounds: of what it reads.
             behind: the layers after its own.
             targets: direction -> where a decoy writes in its place, one of which is read.
-            moved: likewise, of all decoys before.
+            moved: the same, of all decoys before.
             like: a unit of the original, whose entries it has elsewhere.
         """
         chance, (reads, writes) = self._chance, np.zeros((2, self._room.width))

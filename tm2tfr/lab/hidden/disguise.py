@@ -177,7 +177,7 @@ def every_prompt(decoder: Decoder, program: object, longest: int) -> list[tuple[
 GRADES = (1, 2, 3)
 _FROM_WEAK: tuple[Over, ...] = ("square", "length", "position", "constant")
 AGAIN, MOST_AGAIN, LOOKED_AT = 4, 12, 96
-"""After a difference in floats it is made again, with a look at so many more runs, so many in all, of so many tokens."""
+"""After a difference in floats the disguise is made again: the number of runs added, their most, and their length."""
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,8 @@ def disguised(
         program: what it was compiled from; None: nothing is known of it.
         grade: 1, 2 or 3, see `tm2tfr.lab.hidden.build`.
         rename: whether tokens, outputs and labels get other names, and another order, see `tm2tfr.lab.hidden.renaming`.
-        all_up_to: compare all inputs of up to so many tokens as well, in float64 and float32; None: not.
-        dimensions: to compress the stream to so many first, see `tm2tfr.lab.hidden.narrow`; ``least``: to as few as are
+        all_up_to: compare all inputs of up to this many tokens as well, in float64 and float32; None: do not.
+        dimensions: the width to compress the stream to first, see `tm2tfr.lab.hidden.narrow`; ``least``: to as few as are
             found; None: not.
 
     Raises:
@@ -263,14 +263,14 @@ def _renamed(made: Disguised) -> Disguised:
 
 @dataclass(frozen=True)
 class Compressed:
-    """What is hidden: the original, and what is kept of its stream; empty: all of it."""
+    """The original to hide, and the sums of directions kept of its stream; empty: all of it."""
 
     decoder: Decoder
     kept: Forms = ()
 
     @cached_property
     def narrow(self) -> Decoder:
-        """The original in what is kept."""
+        """The original with only the kept sums of directions."""
         return narrowed(self.decoder, self.kept) if self.kept else self.decoder
 
 

@@ -22,7 +22,7 @@ EXACT = 2.0**52
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]], dtype=np.float64) / 2
 """4 × 4 and orthogonal, all entries ±1/2."""
 CENTRED = np.full((4, 4), 0.5) - np.eye(4)
-"""Likewise, and it keeps the mean: (1, 1, 1, 1) stays as it is."""
+"""An orthogonal matrix that also keeps the mean: (1, 1, 1, 1) stays as it is."""
 BLOCK = 4
 _MOST_BITS = 1_000
 _DRAWN = 20
@@ -63,7 +63,7 @@ def added(left: Dyadic, right: Dyadic, what: str = "a sum of weights") -> Dyadic
 
 
 def exponent_of(scale: float) -> int | None:
-    """Return n for 2^n; None for what is no such number."""
+    """Return n for 2^n; None for any other number."""
     mantissa, exponent = np.frexp(scale)
     return int(exponent) - 1 if mantissa == 0.5 else None
 
@@ -86,7 +86,7 @@ def _whole(array: Dyadic) -> tuple[Dyadic, int]:
     """Return whole numbers and an exponent: array = whole · 2^exponent."""
     values = array[array != 0]
     if not np.isfinite(values).all():
-        raise ShapeError("a weight is no finite number")
+        raise ShapeError("a weight is not a finite number")
     if not len(values):
         return array, 0
     mantissas, exponents = np.frexp(values)
@@ -121,7 +121,7 @@ class Turn:
         centred: whether it keeps the mean of the coordinates, and so their variance, as layer norms need; no sign is -1.
 
     Raises:
-        ShapeError: for a size that is not a multiple of 4, or rounds that are no permutations with signs.
+        ShapeError: for a size that is not a multiple of 4, or rounds that are not permutations with signs.
     """
 
     size: int

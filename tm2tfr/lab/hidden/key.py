@@ -131,7 +131,7 @@ class Key:
             otherwise empty.
         equal: how far the two were compared in floats, as plain data.
         dead: what of the hidden weights is dead code; None: nobody looked.
-        kept: what is kept of the original's stream, in fewer dimensions; empty: all of it.
+        kept: the sums of the original's directions that are kept, for fewer dimensions; empty: all directions.
     """
 
     name: str

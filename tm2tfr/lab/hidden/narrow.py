@@ -73,7 +73,7 @@ def narrowed(decoder: Decoder, forms: Forms) -> Decoder:
     """Return a decoder with the stream y = C·x, C the forms: the same logits as `decoder`, for every input.
 
     Raises:
-        ShapeError: for layer norms; if that could not be checked, without rounding, or a form is none.
+        ShapeError: for layer norms; if it cannot be checked without rounding, or a form is empty.
     """
     if decoder.normed:
         raise ShapeError("the original has layer norms, and other coordinates have another mean and variance")
@@ -84,7 +84,7 @@ def narrowed(decoder: Decoder, forms: Forms) -> Decoder:
     every = np.vstack([part for part in parts if len(part)])
     made, right = _expressed(every, map_, span)
     if not right.all():
-        raise ShapeError("what is kept of the stream does not determine all that is read")
+        raise ShapeError("the kept sums do not determine everything that is read")
     taken = iter(np.split(made, np.cumsum([len(part) for part in parts])[:-1]))
 
     def reads() -> Matrix:
@@ -124,9 +124,9 @@ def matrix_of(forms: Forms, width: int) -> Dyadic:
     for row, form in enumerate(forms):
         for direction, coefficient in form:
             if not 0 <= direction < width:
-                raise ShapeError(f"a form of what is kept is about direction {direction}, of {width}")
+                raise ShapeError(f"a kept sum has direction {direction}, of {width}")
             if not abs(coefficient) <= _LARGEST:
-                raise ShapeError(f"a form of what is kept has the coefficient {coefficient:g}: use at most 2^256")
+                raise ShapeError(f"a kept sum has the coefficient {coefficient:g}: use at most 2^256")
             found[row, direction] = coefficient
     return found
 

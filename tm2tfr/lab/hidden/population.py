@@ -1,7 +1,7 @@
 """The population that hidden suites draw from: shipped sources, and random ones of four stated families.
 
-A shipped source can be recognised by what it computes, and then its weights are known. A random one cannot be looked up: it
-has to be understood. The families, each from a seed of any size:
+A shipped source can be recognised by what it computes, and then its weights are known. A random source cannot be looked
+up: it must be understood. The families, each from a seed of any size:
 
 - *machine*: 2 or 3 states, 2 or 3 symbols, moves -1, 0 and +1, on a one-way or two-way tape, accepting or rejecting; about
   (15 · 3)⁹ of the largest size.

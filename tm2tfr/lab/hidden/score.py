@@ -1,8 +1,8 @@
 """How much of the truth a claim found: one number for each kind of thing that there is to find.
 
 *decoys*, *layers* and *units* are sets, and most heads of a model are decoys. So their measure is the balanced accuracy:
-the mean of the share of these that was claimed and the share of the others that was not. Whoever knows nothing has 1/2,
-whatever is claimed.
+the mean of the share of these that was claimed and the share of the others that was not. A claim made without knowledge
+scores 1/2 on average.
 
 *heads* have roles, and *subspaces* are variables: their measure is the mean of the F1 of each role and each variable, so
 that a rare role counts as much as a frequent one, and a variable of one dimension as much as one of twenty. F1 is the
@@ -10,7 +10,7 @@ harmonic mean of precision and recall, of subspaces those of dimensions: with or
 right one, the squares of the cosines of their principal angles add up to the number of dimensions that they share.
 Variables that embedding or unembedding touch, which can be read off these, are apart, as *surface*.
 
-What can be had for nothing is the baseline: claims that know only how many of each there are. Of sets that is 1/2; of
+The baseline is a claim for nothing: claims that know only how many of each there are. Of sets that is 1/2; of
 heads the most frequent role for all of them; of variables the whole stream for each. *Dead code* is what a claim scores
 that was made by following products of matrices, see `tm2tfr.lab.hidden.dead_code`. Others are in
 `tm2tfr.lab.hidden.baselines`.
@@ -69,7 +69,7 @@ class Score:
 
     @property
     def balanced(self) -> float | None:
-        """The mean share of what was rightly claimed and rightly not claimed; None if all or nothing is to be found."""
+        """The mean of the shares rightly claimed and rightly not claimed; None if all or nothing is to be found."""
         if self.of is None or not 0 < self.there < self.of:
             return None
         return (self.right / self.there + 1 - (self.claimed - self.right) / (self.of - self.there)) / 2
@@ -179,7 +179,7 @@ def score(claim: HiddenClaim, truth: HiddenTruth) -> ClaimScores:
     """Return the scores of a claim, by kind.
 
     Raises:
-        DisguiseError: if it is about heads, layers, units or variables that there are not, or has vectors that are none.
+        DisguiseError: if it is about heads, layers, units or variables that there are not, or has invalid vectors.
     """
     _refuse(claim, truth)
     roles = {role: _of_role(role, claim, truth) for role in sorted(set(truth.heads.values()) | set(claim.heads.values()))}

@@ -1,4 +1,4 @@
-"""A suite: forty hidden models of all sources in three grades, sealed: whoever has all but the keys cannot make them again.
+"""A suite: forty hidden models of all sources in three grades, sealed: nobody without the keys can make them again.
 
 All that is drawn comes from one seed of 128 bits, which lies with the keys: which sources (`tm2tfr.lab.hidden.population`),
 in which order, and how each is disguised. What is published has a digest of the seed, by which the suite can be resumed,

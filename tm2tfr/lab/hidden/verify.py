@@ -255,7 +255,7 @@ class _Checks:
         ):
             every = [number for group in groups for number in group]
             if len(set(every)) < len(every) or any(not 0 <= number < len(free) or not free[number] for number in every):
-                return "the key has something in a group of decoys that is none, or is in two of them"
+                return "the key has a part in a group of decoys that is not a decoy, or is in two groups"
             if not all(groups):
                 return "the key has an empty group of decoys"
         return ""
@@ -266,7 +266,7 @@ class _Checks:
         if said.of is None and moved:
             return "the key moves something in a layer that is not the original's"
         if len(moved) < len(said.moved) or not set(moved) <= set(range(self._own)):
-            return "the key moves what is no direction of the original, or one of them twice"
+            return "the key moves a direction that the original does not have, or one direction twice"
         if len(copies) < len(moved) or not copies <= set(self._key.copies):
             return "the key moves to copies that there are not, or twice to one"
         return "the key moves to a copy that was not emptied" if self._left & copies else ""

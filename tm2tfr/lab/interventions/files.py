@@ -70,7 +70,7 @@ def as_parquet(rows: Sequence[Mapping[str, object]]) -> bytes:
 
 
 def head_of(found: Tried, base: Base, words: Sequence[str], count: int, seed: int, *, parquet: bool) -> dict[str, object]:
-    """Return what has to be the same for a folder to be continued."""
+    """Return the facts that must be equal for a folder to be resumed."""
     return {
         "format": 3,
         "tm2tfr": __version__,
@@ -139,10 +139,10 @@ def _numbers(found: Tried) -> Iterable[str]:
     known = "an answer that is known" if found.unknown and found.keep_unknown else "an answer"
     yield f"{found.causal:,} of them change {known}."
     if found.unknown and found.keep_unknown:
-        yield f"Of {found.unknown:,} it is not known what must be answered at every position: `known` says where it is;"
+        yield f"Of {found.unknown:,} the expected answer is not known at every position: `known` says where it is;"
         yield "elsewhere the answer is null, and was not compared."
     elif found.unknown:
-        yield f"{found.unknown:,} more were drawn and are left out: it is not known what must be answered."
+        yield f"{found.unknown:,} more were drawn and are left out: their expected answers are not known."
     if found.redrawn:
         yield f"{found.redrawn}."
     if found.balanced:

@@ -34,7 +34,7 @@ class VariableSetting:
         value: what it is set to.
         before: what it is without that.
         origin: of an interchange, the input and the position that the value is from; otherwise None.
-        meant: what was asked for, where `variable` is one of those by which that is set; empty: it is set itself.
+        meant: the requested value, where `variable` is one of those that set the requested one; empty: it is set itself.
     """
 
     variable: str
@@ -53,7 +53,7 @@ class VariableSetting:
 
     @property
     def asking(self) -> str:
-        """What was asked for, where it is set by others."""
+        """The requested setting, where other variables set it."""
         return f"{self.asked} at {self.position} = {self.meant}{self._taken}"
 
     @property
@@ -70,7 +70,7 @@ class VariableSetting:
 
 @dataclass(frozen=True)
 class Cell:
-    """A variable at a position, with two values: of `changed`, without the intervention and as is expected with it."""
+    """A variable at a position, with two values: of `changed`, without the intervention and expected with it."""
 
     position: int
     variable: str
@@ -216,10 +216,10 @@ def _change(before: CausalValue, after: CausalValue) -> str:
 
 
 def text_of_unknown(run: CausalRun) -> str:
-    """Return at which positions it is not known what must be answered."""
+    """Return the positions at which the expected answer is not known."""
     places = [str(i) for i in run.unanswered]
     shown_places = ", ".join(places[:MOST_CELLS]) + (", …" if len(places) > MOST_CELLS else "")
-    return f"what must be answered at {shown_places} is not known"
+    return f"the expected answer at {shown_places} is not known"
 
 
 def plain(value: Any) -> Any:

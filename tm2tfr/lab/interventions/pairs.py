@@ -45,7 +45,7 @@ def tried(
         draws: the random interventions; count: how many of them.
         folder: a new or empty one.
         parquet: whether to write Parquet files beside the JSON Lines.
-        keep_unknown: whether those are written too of which it is not known what must be answered at every position.
+        keep_unknown: also write interventions whose expected answer is not known at every position.
         outcomes: outcome -> the number of inputs; None: not known.
         inputs: how the inputs were chosen, for the manifest.
         texts: file -> content, of what else is in the folder.

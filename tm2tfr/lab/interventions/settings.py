@@ -159,7 +159,7 @@ def _settable(base: Base) -> tuple[str, int, str] | None:
 
 
 def _example(base: Base) -> str:
-    """Return advice on what can be set."""
+    """Return advice on the variables that can be set."""
     found = _settable(base)
     if found is None:
         return "and nothing of this source can be set: 'tm2tfr intervene --variables' says why"

@@ -58,7 +58,7 @@ class Tried:
 
     @property
     def left_out(self) -> int:
-        """The number of those that are not in the data, since what must be answered is not known."""
+        """The number that is not in the data, since expected answers are not known."""
         return 0 if self.keep_unknown else self.unknown
 
     @property
@@ -133,7 +133,7 @@ class Tried:
         said += [f"  not set: {name}: {why}" for name, why in self.unbalanced.items()]
         if self.unknown:
             kept_as = "are left out" if self.left_out else "are kept, with null in the place of what is not known"
-            said.append(f"  {self.unknown:,} {kept_as}: what must be answered is not known, and not compared")
+            said.append(f"  {self.unknown:,} {kept_as}: the expected answers are not known, and not compared")
         if self.explained:
             said.append(f"  {self.explained:,} have cells of which nothing is known, which are not compared")
         if self.inputs:

@@ -25,7 +25,7 @@ from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Mask
 
 _OTHER_TARGETS = re.compile(r"(?:: |, or )use --to [\w ,-]+$")
-"""What to export to instead, which is no advice for labels: they are aligned with every target that there is."""
+"""The advice on other targets, which does not apply to labels: they are aligned with every target that there is."""
 SinceStages = Mapping[str, tuple[int, str]]
 """Name of a subspace -> (layer, part) after which it holds its value; layers count from 0, the embedding is of layer -1."""
 
@@ -328,7 +328,7 @@ def broken_promises(runs: LabelledRuns, words: Sequence[str], since: SinceStages
 def _streams(
     runs: LabelledRuns, rows: LabelRows, since: SinceStages, seen: Sequence[Observation], start: int
 ) -> Iterator[tuple[str, str]]:
-    """Yield each subspace that does not hold what is said of it at some position of a run that begins at row `start`."""
+    """Yield each subspace that does not have its claimed value at some position of a run that begins at row `start`."""
     decoder, scheme = runs.decoder, runs.scheme
     close = SOFT if decoder.soft else CLOSE
     streams: Mapping[tuple[int, str], NDArray[Any]] = {

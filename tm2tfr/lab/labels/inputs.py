@@ -41,7 +41,7 @@ class LabelInputs:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """What is asked for, in words; a default has none."""
+        """The choice of inputs, in words; a default has none."""
         listed = None if self.words is None else f"{len(self.words):,} listed"
         every = None if self.up_to is None else f"all of up to {counted(self.up_to, 'token')}"
         drawn = None if self.count is None else f"{self.count:,} random with seed {self.seed}"

@@ -166,7 +166,7 @@ def _specification(program: Any, decoder: Decoder, word: str) -> Specification:
 def _head(
     decoder: Decoder, noun: str, program: Any, words: Sequence[str], runs: LabelledRuns, size: int, shards: int
 ) -> dict[str, object]:
-    """Return what has to be the same for a folder to be resumed."""
+    """Return the facts that must be equal for a folder to be resumed."""
     facts = hashlib.sha256(json.dumps([list(words), runs.max_steps, size]).encode("utf-8", "surrogatepass")).hexdigest()
     source = provenance.source(decoder.provenance) or program.name
     return {

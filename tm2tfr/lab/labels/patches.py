@@ -54,7 +54,7 @@ def subspace_of(layout: Residual, variable: ModelVariable, holds: str) -> Subspa
 def square_of(name: str, variables: Mapping[str, ModelVariable]) -> str:
     """Return the name of the variable that holds the square of one; empty: none does.
 
-    A head that looks for the nearest of some numbers reads both, so that one without the other is no number to it.
+    A head that looks for the nearest of some numbers reads both, so that one without the other does not work.
     """
     return square if (square := f"{name}^2") in variables else ""
 

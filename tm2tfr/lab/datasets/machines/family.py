@@ -156,7 +156,7 @@ class NormalForm:
     halt, never will.
 
     Args:
-        steps: a machine that has made so many steps is taken for one that does not halt: it gets no further rules.
+        steps: a machine still running after this many steps counts as non-halting: it gets no further rules.
         complete: whether machines are listed whose rules are all there and do not halt.
 
     Raises:

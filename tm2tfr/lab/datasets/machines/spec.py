@@ -179,7 +179,7 @@ class MachineSpec(DatasetSpec):
     def vocabulary(self) -> tuple[str, ...] | None:
         return None if self.universal is None else self.universal.vocabulary
 
-    # ── what is said of them
+    # ── descriptions
     def about(self, tally: Tally, made: str) -> str:
         compared = f"{tally.runs:,} runs, {tally.rows:,} positions, each compared with a reference simulator"
         return f"Runs of Turing machines as a transformer decoder generates them, {made}: {compared}"
