@@ -107,7 +107,7 @@ def make(
         DatasetError, OutputError, EngineError, CompileError, InputError: as documented there.
     """
     folder, noun = folder_named(folder), construction.noun_of(program)
-    arrow_or_error()
+    arrow_or_error(otherwise="")
     labelled = LabelledRuns(decoder, program, engine, max_steps)
     words, how = chosen(judged(program, max_steps), noun, construction.inputs(program), decoder.positions, asked)
     if not words:

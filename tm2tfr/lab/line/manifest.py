@@ -160,14 +160,14 @@ def _change(then: object, now: object) -> str:
 
 
 # ── The forms of files in a folder: Parquet, JSON Lines, and a README with the header that `datasets.load_dataset` reads.
-def arrow_or_error() -> ModuleType:
-    """Return PyArrow.
+def arrow_or_error(otherwise: str = "remove parquet from the formats") -> ModuleType:
+    """Return PyArrow; `otherwise`: what to do without it.
 
     Raises:
         DatasetError: if it is missing.
     """
-    modules, instead = ("pyarrow", "pyarrow.parquet"), "remove parquet from the formats"
-    return required("Parquet needs PyArrow", modules, "dataset", otherwise=instead, error=DatasetError)[0]
+    modules = ("pyarrow", "pyarrow.parquet")
+    return required("Parquet needs PyArrow", modules, "dataset", otherwise=otherwise, error=DatasetError)[0]
 
 
 def parquet(

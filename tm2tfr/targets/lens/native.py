@@ -25,7 +25,7 @@ from tm2tfr.targets.common.reference import outputs_of, spaced
 from tm2tfr.targets.common.verdict import TRIED_LABELS, checking, given_and_labelled, heading, prompt, table, typed
 from tm2tfr.targets.gpt2.documents import dumped, introduction, origin, parts, sizes, tokenizer, tokenizer_config
 from tm2tfr.targets.gpt2.tensors import PAD, Gpt2
-from tm2tfr.transformer.provenance import name
+from tm2tfr.transformer.provenance import is_hidden, name
 from tm2tfr.transformer.weights import Decoder
 
 PARTS = ("q", "k", "v")
@@ -163,6 +163,13 @@ def _labelling(decoder: Decoder) -> PlainData:
     }
 
 
+_DIRECTIONS = (
+    "each direction of the residual stream is one coordinate, which holds the\nvalue itself",
+    "directions of the residual stream are numbered: their\nmeaning is hidden",
+)
+"""The sentence about directions, of named and of hidden weights."""
+
+
 def model_card(native: Native, right: ExportReference) -> str:
     """Return the model card."""
     gpt2, decoder, recipe = native.gpt2, native.gpt2.decoder, native.gpt2.recipe
@@ -177,7 +184,7 @@ def model_card(native: Native, right: ExportReference) -> str:
 is an error. Load it in {recipe.dtype}."""
     else:
         title, about, use = right.named(), introduction(gpt2, right), "With"
-        run = _generation(gpt2, right, "no token ends a run" if head is None else "generate stops at the verdict")
+        run = _generation(gpt2, right, "generate stops at the verdict" if decoder.stop else "no token ends a run")
         reads = reading_answers(gpt2) if head is None else reading(head.name)
         assured = recipe.assured("a longer run or prompt is an error")
     front = {"library_name": "transformer_lens"}
@@ -190,8 +197,8 @@ is an error. Load it in {recipe.dtype}."""
 {run}
 ```
 
-**What is where.** There is no layer norm, and each direction of the residual stream is one coordinate, which holds the
-value itself. `{NAMES}` names the directions, {parts}:
+**What is where.** There is no layer norm, and {_DIRECTIONS[is_hidden(decoder.provenance)]}. `{NAMES}` names
+the directions, {parts}:
 
 ```python
 {reads}
