@@ -294,9 +294,8 @@ class Subject:
 
         if self.program is None and self.weights is not None and is_hidden(self.weights.provenance):
             what = "these weights are hidden: they say neither what they compute nor where it is in the stream"
-            raise CompileError(
-                f"{what}: compare them with their original by 'tm2tfr disguise FILE --verify KEY', or read them with tm2tfr.load_weights(FILE)"
-            )
+            remedy = "compare them with their original by 'tm2tfr disguise FILE --verify KEY'"
+            raise CompileError(f"{what}: {remedy}, or read them with tm2tfr.load_weights(FILE)")
         if self.program is None:
             what = f"no {self.noun} is stored with these weights"
             raise CompileError(f"{what}: give {a_or_an(self.noun)}, or weights that were compiled from one")
