@@ -89,7 +89,7 @@ def test_many_inputs_are_checked_in_one_batch_and_reported_as_one_by_one(
 
 @pytest.mark.slow
 def test_sha256_of_bytes_is_hashlibs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    messages = [b"", b"abc", b"0x61", b"a\0b\n", b"\0" * 5, bytes(range(200, 255))]
+    messages = [b"", b"0x61", b"\0\n" + bytes(range(200, 253))]
     words = []
     for number, message in enumerate(messages):
         (tmp_path / str(number)).write_bytes(message)

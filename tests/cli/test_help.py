@@ -208,7 +208,7 @@ def test_table_takes_what_trace_takes_for_the_run() -> None:
 
 @pytest.mark.slow
 def test_a_soft_table(tmp_path: Path) -> None:
-    soft = ["--attention", "softmax", "--temperature", "2^-2", "--input", "11"]
+    soft = ["--attention", "softmax", "--temperature", "2^-2", "--input", "11", "--max-steps", "20"]
     done = tm2tfr("table", *soft, "--format", "csv", cwd=tmp_path)
     assert done.returncode == 1
     assert "soft attention: 0.279 of the weight went to other positions" in done.stderr
