@@ -13,6 +13,7 @@ from typer.core import TyperOption
 from tests.cli.lines import EVERY, LISTED, params
 from tests.cli.test_commands import tm2tfr, tm2tfr_here
 from tests.installed import NO_DOT
+from tm2tfr.api.machines import convert
 
 
 @pytest.fixture(autouse=True)
@@ -143,9 +144,16 @@ def test_the_help_behind_a_source_has_its_own_options(
         ("trace palindromes", "tm2tfr trace palindromes --input abba"),
         ("compile --formula 'once Q[a]'", "tm2tfr compile --formula 'once Q[a]' -o chapter.safetensors"),
         ("intervene full-adder", ""),
+        ("graph full-adder", "tm2tfr graph full-adder -o full-adder.svg"),
+        ("graph m.jff", "tm2tfr graph m.jff -o m.svg"),
+        ("convert m.jff", "tm2tfr convert m.jff -o m.yaml"),
     ],
 )
-def test_the_example_is_about_the_source_that_is_named(line: str, example: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_is_about_the_source_that_is_named(
+    line: str, example: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.jff").write_text(convert("palindromes", "jflap"), encoding="utf-8")
     text = " ".join(" ".join(tm2tfr_here(capsys, *shlex.split(line), "--help")[1]).split())
     assert text.count("Example: ") == bool(example)
     assert not example or f"Example: {example} " in text

@@ -41,6 +41,14 @@ def test_every_command_that_takes_a_machine_takes_its_format() -> None:
     assert taking <= having
 
 
+@pytest.mark.parametrize("typed", ["JFLAP", "Advent_of_Code", "ft-turing"])
+def test_a_format_is_read_in_any_case(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "ft_turing" if typed == "ft-turing" else typed.lower().replace("_", "-")
+    source = "busy-beaver-2" if name == "advent-of-code" else "palindromes"
+    code, lines = tm2tfr_here(capsys, "convert", source, "--to", typed)
+    assert (code, lines) == (0, tm2tfr_here(capsys, "convert", source, "--to", name)[1])
+
+
 def test_the_input_is_converted_with_the_machine(tmp_path: Path) -> None:
     done = tm2tfr("convert", "binary-increment", "--to", "bbchallenge", "--input", "011", cwd=tmp_path)
     assert done.stderr.splitlines()[1:] == [

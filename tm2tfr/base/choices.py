@@ -155,7 +155,9 @@ HALT_VERDICTS: tuple[HaltVerdict, ...] = get_args(HaltVerdict)
 """What every halt of a machine without verdicts is taken for in a format in which every run accepts or rejects."""
 PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")
 """The formats that machines are drawn or printed in."""
-DRAWN: tuple[str, ...] = (".dot", ".gv", ".mmd", ".svg", ".png", ".pdf")
+IMAGES: tuple[str, ...] = (".svg", ".png", ".pdf")
+"""The endings of images, which are drawn and not written as text."""
+DRAWN: tuple[str, ...] = (".dot", ".gv", ".mmd", *IMAGES)
 """The endings of drawings."""
 
 CIRCUIT_TEXTS: tuple[TextFormat, ...] = (

@@ -157,7 +157,12 @@ CLOSE = {".json": ".jsonl", ".ndjson": ".jsonl", ".tsv": ".csv", ".jpg": ".png",
 
 
 def check_file(
-    path: Path | None, *, reading: Iterable[str | Path | None] = (), what: str = "", endings: Sequence[str] = ()
+    path: Path | None,
+    *,
+    reading: Iterable[str | Path | None] = (),
+    what: str = "",
+    endings: Sequence[str] = (),
+    hint: str = "",
 ) -> None:
     """Raise if a file cannot be written to `path`; None: nothing is to be written.
 
@@ -165,6 +170,7 @@ def check_file(
         reading: the files that the work reads; none of them may be overwritten.
         what: the contents, for the message about the ending, such as ``weights``.
         endings: the endings that such a file may have; none: any.
+        hint: the end of the message about the ending.
 
     Raises:
         OutputError: for another ending, a missing folder, a folder in its place, no permission, or one of `reading`.
@@ -174,7 +180,7 @@ def check_file(
     if endings and path.suffix.lower() not in endings:
         close = CLOSE.get(path.suffix.lower(), "")
         named = f"name the file {path.stem.strip('-') or 'output'}{close if close in endings else endings[0]}"
-        raise OutputError(f"{path}: {what} are written as {', '.join(endings)}: {named}")
+        raise OutputError(f"{path}: {what} are written as {', '.join(endings)}: {named}{hint}")
     there = _looked_at(path)
     if there is not None and stat.S_ISDIR(there.st_mode):
         raise refusal(path, errno.EISDIR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -300,6 +301,12 @@ def _example_for(typed: Sequence[str], example: str) -> str | None:
         return example
     if "--set" in rest:
         return None
+    source = Path(typed[0])
+    named = source.stem if source.suffix else typed[0]
+    if re.fullmatch(r"\w[\w-]*", named):
+        rest = [word.replace(first, named) for word in rest]
+    if str(source) in rest:
+        rest[rest.index(str(source))] = f"{named}.yaml"  # it is converted to another format
     outputs = [word for option, value in pairwise(rest) if option in WRITTEN for word in (option, value)]
     return shlex.join([*typed, *outputs])
 

@@ -60,7 +60,7 @@ class Command(OwnParameters, TyperCommand):
         """Read the command line.
 
         Raises:
-            UsageError: for arguments in excess, with what was probably meant.
+            UsageError: for arguments in excess, with what was probably meant, and for several inputs where one is run.
         """
         older = OLDER_OPTIONS.get(str(self.name), {})
         given = list(_with_values([_renamed(word, older) for word in args]))
@@ -72,6 +72,11 @@ class Command(OwnParameters, TyperCommand):
             raise
         if rest and not ctx.resilient_parsing:
             raise stray_arguments(ctx, given, rest)
+        _, _, options = self.make_parser(ctx).parse_args(list(given))
+        inputs = sum("--input" in option.opts and not option.multiple for option in options)
+        if inputs > 1 and not ctx.resilient_parsing:
+            what = f"{ctx.command_path}: --input is given {inputs} times, but {self.name} takes one input"
+            raise UsageError(f"{what}: give it once; tm2tfr check takes several")
         return rest
 
     def format_help(self, ctx: LineContext, formatter: Any) -> None:

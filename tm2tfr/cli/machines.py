@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -14,6 +15,7 @@ from tm2tfr.base.choices import (
     DRAWN,
     HALT_VERDICTS,
     HARDWARE,
+    IMAGES,
     LOGIC_FORMATS,
     LOGIC_LANGUAGES,
     PICTURES,
@@ -21,9 +23,20 @@ from tm2tfr.base.choices import (
     WRITABLE,
     HaltVerdict,
 )
-from tm2tfr.base.errors import UsageError, a_or_an
+from tm2tfr.base.errors import OutputError, UsageError, a_or_an
 from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
-from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, listed, machines, option
+from tm2tfr.cli.options import (
+    MACHINE_HELP,
+    REPORTS,
+    OutputOption,
+    among,
+    argument,
+    choice,
+    listed,
+    machines,
+    one_of,
+    option,
+)
 from tm2tfr.cli.output import styled, tell, write
 from tm2tfr.cli.parameters import But
 from tm2tfr.cli.subject import subject
@@ -144,17 +157,22 @@ def _draw_run(
     write(svg, output, asked.argument)
 
 
+def _format(text: str) -> str:
+    """Return the format that a text names; an unknown one is refused later, with the formats of the source's kind."""
+    return one_of((*TO, text), {"prompt": "tm2tfr prompt"})(text)
+
+
 def convert(
     *,
     output: OutputOption = None,
     to: Annotated[
         str | None,
-        choice(
+        option(
             f"One of {', '.join(TO)}. Default: from the extension of the output file, otherwise yaml, or ascii for a "
             "formula.",
-            of=TO,
             metavar="FORMAT",
-            commands={"prompt": "tm2tfr prompt"},
+            parser=_format,
+            autocompletion=among(TO),
         ),
     ] = None,
     word: Annotated[
@@ -201,6 +219,9 @@ def convert(
         raise UsageError("tm2tfr convert: SOURCE is missing: add SOURCE, see 'tm2tfr convert --help'")
     check_file(output, reading=asked.reading)
     if output is not None and to is None:
+        if output.suffix.lower() in IMAGES:
+            drawn = shlex.join(["tm2tfr", "graph", asked.machine or "SOURCE", "-o", str(output)])
+            raise OutputError(f"{output}: no format has the extension {output.suffix!r}; for a picture: {drawn}")
         check_target(output)
     found, construction = _program(asked, cone)
     if output is not None and construction.check_ending is not None:

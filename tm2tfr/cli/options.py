@@ -102,14 +102,16 @@ def real_number(text: str) -> float:
 
 
 def one_of(words: Sequence[str], commands: Mapping[str, str]) -> Callable[[str], str]:
-    """Return the reader of one of a few words; `commands`: other words, each with the command that is meant by it."""
+    """Return the reader of one of a few words, in any case; `commands`: other words, each with the command to use."""
 
     def word(text: str) -> str:
         if text in commands:
             raise ValueError(f"{text!r} is written by a command of its own: use {commands[text]}")
-        if text not in words:
+        spelled = text.lower().replace("_", "-")
+        found = next((each for each in words if each.lower().replace("_", "-") == spelled), None)
+        if found is None:
             raise ValueError(f"unknown value {text!r}{did_you_mean(text, words)}: use one of {', '.join(words)}")
-        return text
+        return found
 
     return word
 

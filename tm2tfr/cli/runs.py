@@ -41,7 +41,7 @@ from tm2tfr.cli.options import (
 from tm2tfr.cli.output import cautioned, judged, tell, warn_once, write
 from tm2tfr.cli.parameters import But
 from tm2tfr.cli.progress import counting_inputs, showing
-from tm2tfr.cli.subject import bytes_in, check_places, listed, subject
+from tm2tfr.cli.subject import bytes_in, check_places, for_picture, listed, subject
 from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.plan import Finding, Plan, Shown, Watcher
 
@@ -260,7 +260,8 @@ def table(
     named = format or (format_for(output) if output else "text")
     if named is None:
         known = ", ".join(TABLES)
-        raise OutputError(f"{output}: no table format has the extension {output and output.suffix!r}: use --format {known}")
+        what = f"{output}: no table format has the extension {output and output.suffix!r}: use --format {known}"
+        raise OutputError(what + for_picture(output))
     check_file(output, reading=asked.reading)
     run = replace(run, sampling=read.sampling(asked.parameters, "tm2tfr table"))
     found = subject(asked, seeded=read.sample, changes=changes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tm2tfr.base.choices import UNIVERSAL_TAPES
+from tm2tfr.base.choices import IMAGES, UNIVERSAL_TAPES
 from tm2tfr.base.errors import CompileError, ReadError, SpecError, UsageError, visible
 from tm2tfr.cli.output import cautioned, tell_of_homonyms
 from tm2tfr.cli.universal import class_alone, prompted
@@ -203,5 +203,14 @@ def check_places(reading: Sequence[str | None], run: RunOptions) -> None:
     """Raise OutputError if a file in which a run is to be recorded cannot be written."""
     from tm2tfr.base.files import check_file
 
-    check_file(run.out, reading=reading, what="rows", endings=[".csv", ".jsonl", ".parquet"])
+    rows = [".csv", ".jsonl", ".parquet"]
+    check_file(run.out, reading=reading, what="rows", endings=rows, hint=for_picture(run.out))
     check_file(run.checkpoint, reading=reading)
+
+
+def for_picture(path: Path | None) -> str:
+    """Return the end of a message about a file that is to show a run, if the file would be a picture."""
+    if path is None or path.suffix.lower() not in IMAGES:
+        return ""
+    tables = f"tm2tfr table SOURCE -o {path.stem}.html or {path.stem}.tex"
+    return f"; for a picture: {tables}, or the steps with tm2tfr explore SOURCE --frames DIR"

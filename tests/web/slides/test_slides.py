@@ -47,6 +47,11 @@ def test_what_a_slide_shows_is_said_in_words() -> None:
         "chapter on 11, step 5 of 6: δ(q4, _) → (q1,_,+1). Tape: [_]x_.",
         "chapter on 11, step 6 of 6: δ(q1, x) → ACC. Tape: _[x]_.",
     ]
+    stuck = moments("divisible-by-3", "111")
+    assert [alt_text(stuck, i).split(". ")[0] for i in (stuck.first + 3, len(stuck) - 1)] == [
+        "divisible-by-3 on 111, step 3 of 3: δ(remainder-0, 1) → (remainder-1,1,+1)",
+        "divisible-by-3 on 111, after 3 steps: no rule for _ in remainder-1 → REJ",
+    ]
     assert alt_text(run, 8).endswith(" Heads: layer 3, cell h → 1; layer 3, cell hᵢ₋₁ → 0; layer 4, latest write → 7.")
     gates = moments("full-adder", "110")
     assert [alt_text(gates, i).split(". Heads")[0] for i in (2, 3)] == [

@@ -66,7 +66,18 @@ def step_of(run: Moments, position: int) -> str:
         return f"position {position} of {len(run) - 1}"
     if run.names:
         return f"gate {position - run.first + 1} of {len(run) - run.first}"
-    return f"step {position - run.first} of {len(run) - 1 - run.first}"
+    steps = len(run) - 1 - run.first - (stuck := _stuck(run))
+    if stuck and position == len(run) - 1:
+        return f"after {counted(steps, 'step')}"
+    return f"step {position - run.first} of {steps}"
+
+
+def _stuck(run: Moments) -> bool:
+    """Return whether a machine halts for lack of a rule, so that its last answer is not a step."""
+    if not run.trace.has_tape or run.trace.result is None or run.trace.result.stuck is None:
+        return False
+    cells = run.lines[-1].cells
+    return [cells["q"], cells["a"]] == [visible(part) for part in run.trace.result.stuck]
 
 
 def sentence(run: Moments, moment: Moment) -> str:
@@ -75,6 +86,8 @@ def sentence(run: Moments, moment: Moment) -> str:
     if run.trace.has_tape:
         if cells["q"] == BOTTOM:
             return f"the input has been read; the answer is {answer}"
+        if moment.position == len(run) - 1 and _stuck(run):
+            return f"no rule for {cells['a']} in {cells['q']} → {answer}"
         return f"δ({cells['q']}, {cells['a']}) → {answer}"
     if run.trace.labels:
         return _outputs(run, moment)[0]

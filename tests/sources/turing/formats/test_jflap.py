@@ -73,9 +73,27 @@ def test_wildcards_are_expanded() -> None:
 
 
 def test_the_blank_gets_a_name_that_is_free() -> None:
-    assert read(document(ENDS, step(0, 1, "_", ""))).blank == "□"
-    assert read(document("<!-- blank: # -->", ENDS, step(0, 1, "_", ""))).blank == "#"
-    assert read(document("<!-- blank: _ -->", ENDS, step(0, 1, "_", ""))).blank == "□"
+    listed = "<!-- tape alphabet: _ -->"
+    assert read(document(listed, ENDS, step(0, 1, "_", ""))).blank == "□"
+    assert read(document(listed, "<!-- blank: # -->", ENDS, step(0, 1, "_", ""))).blank == "#"
+    assert read(document(listed, "<!-- blank: _ -->", ENDS, step(0, 1, "_", ""))).blank == "□"
+
+
+def test_a_letter_that_is_typed_for_the_blank_has_a_warning() -> None:
+    for letter in ("_", "λ", "ε"):
+        machine, warnings = warned(document(ENDS, step(0, 0, "a", letter), step(0, 1, letter, letter)))
+        assert (machine.transitions["q0", letter], letter in machine.input_alphabet) == (Rule("q1", letter, 1), True)
+        first = f"f:8:53: warning: {letter!r} is a letter in JFLAP, not the blank: for the blank leave the field empty"
+        assert warnings == [first]
+    assert read(document(ENDS, step(0, 1, "□", "□"))).transitions["q0", "_"].write == "_"
+
+
+def test_an_alphabet_that_cannot_be_read_has_a_warning() -> None:
+    for value in ("ab", "a, b", "{a,b}"):
+        machine, warnings = warned(document(f"<!-- input alphabet: {value} -->", ENDS, step(0, 1, "a", "X")))
+        assert machine.input_alphabet == ("a", "X")
+        remedy = "write symbols of one character with spaces between them, as in 'input alphabet: a b'"
+        assert warnings == [f"f:4:1: warning: this comment is not used: {remedy}"]
 
 
 def test_names_that_are_missing_or_given_twice() -> None:

@@ -250,7 +250,7 @@ def write(machine: Machine) -> lossless.Written:
         lost = ", ".join(a for a in m.tape_alphabet if a not in (*(m.input_alphabet or ()), m.blank))
         notes.append(f"the input alphabet is lost: {lost} can be input as well")
     if m.missing_rules:
-        notes.append("where a rule is missing, a run halts here; there it is called blocked")
+        notes.append(f"where a rule is missing, this machine {m.missing_outcome}s; ft_turing says 'blocked'")
     rows: dict[str, list[dict[str, str]]] = {q: [] for q, _ in m.transitions}
     names = {move: action for action, move in ACTIONS.items()}
     for (q, a), rule in m.transitions.items():

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SQUARE = "□"  # how JFLAP draws the blank
 BLANKS = ("_", SQUARE, "␣", " ", "▢", "◻")
+TYPED = ("_", "λ", "ε")
+"""Letters that are typed for the blank by mistake."""
 ANY, NOT = "~", "!"
 TYPES = ("turing", WITH_BLOCKS := "turingbb")
 MEANING = (ANY, NOT, "}", "{", ",", ";", SQUARE)
@@ -65,6 +67,8 @@ class _Reader:
     tagged: dict[str, list[xml.Element]] = field(default_factory=dict)
     levels: dict[int, Level] = field(default_factory=dict)
     """The machines of blocks that have been read, by the identity of their element."""
+    typed: dict[str, Node] = field(default_factory=dict)
+    """The letters of `TYPED` in transitions, each where it is first."""
 
     def read(self) -> Loaded:
         self.kind()
@@ -165,13 +169,17 @@ class _Reader:
         if several is not None:
             self.draft.error(several.node, "this is for a second tape", "remove it: machines here have one tape")
             return
-        texts = {}
+        texts, arrow = {}, "the transition"
+        if len(ends) == 2:
+            arrow += f" from {level.names[ends[0]]} to {level.names[ends[1]]}"
         for tag, default in (("read", ""), ("write", ""), ("move", "R")):
             found = element.first(tag)
             texts[tag] = (found.text.strip() if found is not None else "") or default
-            if found is not None and (wrong := _wrong(tag, texts[tag])) is not None:
+            if found is not None and (wrong := _wrong(tag, texts[tag], arrow)) is not None:
                 self.draft.error(found.node, *wrong)
                 return
+            if found is not None and texts[tag] in TYPED:
+                self.typed.setdefault(texts[tag], found.node)
         if element.attributes.get("block") == "true":  # it reads, and nothing else
             texts |= {"write": ANY, "move": "S"}
         if len(ends) == 2:
@@ -190,6 +198,9 @@ class _Reader:
         blank = blank if len(blank) == 1 and blank not in named else next(a for a in BLANKS if a not in named)
         sigma, listed = (self.alphabet(key) for key in ("input alphabet", "tape alphabet"))
         gamma = tuple(dict.fromkeys([*(listed or ()), *(sigma or ()), *named, blank]))
+        for a, node in self.typed.items():
+            if a not in (*(listed or ()), *(sigma or ())):
+                draft.warn(node, f"{a!r} is a letter in JFLAP, not the blank", "for the blank leave the field empty")
         blocks = any(level.inner for level in top.levels())
         draft.log.too_many(max(count, top.size()) * len(gamma) if wild or blocks else count)
         for level in top.levels():
@@ -223,8 +234,8 @@ class _Reader:
         order = sorted(level.transitions, key=lambda t: t[3].startswith(NOT)) if self.blocks else level.transitions
         for element, q, r, symbol, write, move in order:
             if level is top and q in level.final:
-                problem = f"no run continues from the final state {level.names[q]!r}"
-                self.draft.warn(element.node, problem, "remove the transition")
+                problem = f"{level.names[q]!r} is final, so a run stops there: this transition is never taken"
+                self.draft.warn(element.node, problem, "remove it, or unmark the state")
                 continue
             known, negated = level.moves.setdefault(q, {}), symbol.startswith(NOT)
             for a in _matching(symbol, gamma, blank):
@@ -232,9 +243,8 @@ class _Reader:
                 before = known.setdefault(a, Move(r, written, move, element.node, negated))
                 if before[:3] == (r, written, move) or (self.blocks and negated and not before.negated):
                     continue
-                problem = (
-                    f"state {level.names[q]!r} already has a transition for {a!r} in line {before.node.start.line + 1}"
-                )
+                first = f"to {level.names[before.target]!r} in line {before.node.start.line + 1}"
+                problem = f"state {level.names[q]!r} has two transitions for {a!r}: {first} and to {level.names[r]!r} here"
                 self.draft.error(element.node, f"{problem}, and machines here are deterministic", "keep one of the two")
 
     def comment(self, key: str) -> str:
@@ -242,22 +252,33 @@ class _Reader:
         return self.comments[key][0].strip() if key in self.comments else ""
 
     def alphabet(self, key: str) -> tuple[str, ...] | None:
-        """Return the symbols that a comment lists, or None if there is no such list."""
+        """Return the symbols that a comment lists, or None if there is no such list; warn of one that is malformed."""
+        if key not in self.comments:
+            return None
         symbols = self.comment(key).split()
-        return tuple(symbols) if key in self.comments and all(len(a) == 1 for a in symbols) else None
+        if all(len(a) == 1 for a in symbols):
+            return tuple(symbols)
+        remedy = f"write symbols of one character with spaces between them, as in '{key}: a b'"
+        self.draft.warn(self.comments[key][1], "this comment is not used", remedy)
+        return None
 
 
-def _wrong(tag: str, text: str) -> tuple[str, str] | None:
-    """Return the error in a symbol or a move, and the remedy; None if it is valid."""
+def _wrong(tag: str, text: str, arrow: str) -> tuple[str, str] | None:
+    """Return the error in a symbol or a move, and the remedy; None if it is valid.
+
+    Args:
+        arrow: how a message names the transition.
+    """
     if tag == "move":
-        return None if text in MOVES else (f"{text!r} is not a move", "use L, R or S")
+        return None if text in MOVES else (f"{arrow} moves {text!r}", "use L, R or S")
     if "}" in text:
-        return f"{text!r} reads into a variable, which machines here do not have", "write one transition per symbol"
+        problem = f"{arrow} reads {text!r} into a variable, which machines here do not have"
+        return problem, "write one transition per symbol"
     if tag == "read" and len(text) == 2 and text.startswith(NOT):
         return None
     if len(text) > 1:
         several = "; write one transition per symbol" if "," in text else ""
-        return f"the symbol {text!r} is not one character", f"a symbol is exactly one character{several}"
+        return f"{arrow} {tag}s {text!r}", f"a symbol is exactly one character{several}"
     return None
 
 
