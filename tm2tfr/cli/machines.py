@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -21,7 +22,7 @@ from tm2tfr.base.choices import (
     WRITABLE,
     HaltVerdict,
 )
-from tm2tfr.base.errors import UsageError, a_or_an
+from tm2tfr.base.errors import OutputError, UsageError, a_or_an
 from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
 from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, listed, machines, option
 from tm2tfr.cli.output import styled, tell, write
@@ -94,6 +95,8 @@ def graph(
         _draw_run(asked, output, word, cone, attention=attention, draws=draws)
         return
 
+    if output is not None and output.suffix.lower() in (".tikz", ".tex"):
+        _refuse_tikz(asked, output)
     check_file(output, reading=asked.reading, what="drawings", endings=DRAWN)
     found, construction = _program(asked, cone)
     if output is None:
@@ -101,6 +104,18 @@ def graph(
         return
     construction.draw(found, output)
     typer.echo(f"wrote {output}", err=True)
+
+
+def _refuse_tikz(asked: Asked, output: Path) -> None:
+    """Raise for a drawing in LaTeX that another command writes.
+
+    Raises:
+        OutputError: if `tm2tfr convert` writes what is asked for as TikZ.
+    """
+    construction = subject(asked).construction
+    if construction is not None and "tikz" in construction.targets:
+        remedy = f"use tm2tfr convert {shlex.quote(str(asked))} -o {output.stem}.tikz"
+        raise OutputError(f"{output}: TikZ is written by tm2tfr convert: {remedy}")
 
 
 def _draw_head(
