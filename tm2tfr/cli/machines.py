@@ -110,7 +110,7 @@ def _refuse_tikz(asked: Asked, output: Path) -> None:
     """Raise for a drawing in LaTeX that another command writes.
 
     Raises:
-        OutputError: if `tm2tfr convert` writes what is asked for as TikZ.
+        OutputError: if `tm2tfr convert` writes this kind of source as TikZ.
     """
     construction = subject(asked).construction
     if construction is not None and "tikz" in construction.targets:

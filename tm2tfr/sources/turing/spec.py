@@ -397,7 +397,7 @@ def _rule_problems(m: Machine) -> Iterator[Problem]:
 
 
 def _unknown(at: tuple[str, ...], state: str, m: Machine) -> Problem:
-    close = "" if state == at[0] else did_you_mean(state, m.states[:1000])  # `reject: reject` is no typing error
+    close = "" if state == at[0] else did_you_mean(state, m.states[:1000])  # not for `reject: reject`
     how = ", without rules" if at[0] in ("accept", "reject") else ""
     return Problem(at, f"unknown state {state!r}{close}", f"use a state in the table, or add this one to it{how}")
 
