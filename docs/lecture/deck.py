@@ -72,7 +72,7 @@ def own_figures(text: str, folder: Path) -> list[Path]:
                 continue
             path = folder / "figures" / name
             if not path.is_file():
-                raise PluginError(f"slides.md:{number}: there is no figure {name}: put it into docs/lecture/figures/")
+                raise PluginError(f"slides.md:{number}: there is no figure {name}: put it into figures/ beside the slides")
             if place != f"figures/{name}" or path.suffix not in TYPES or not re.fullmatch(r"[\w.-]+", name):
                 endings = "an SVG, PNG or JPG file, named with letters, digits and hyphens"
                 raise PluginError(f"slides.md:{number}: {place} cannot be shown: write figures/{path.name}, {endings}")

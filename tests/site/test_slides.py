@@ -139,7 +139,7 @@ def test_figures_of_a_lecturer_are_found_or_their_line_is_named(tmp_path: Path) 
     deck = runpy.run_path(str(ROOT / "docs/lecture/deck.py"))
     (tmp_path / "figures").mkdir()
     text = "# Mine\n\n![of the site](figures/rule.svg) ![my own](figures/wcw.svg)\n"
-    with pytest.raises(PluginError, match=r"slides.md:3: there is no figure wcw.svg: put it into docs/lecture/figures/"):
+    with pytest.raises(PluginError, match=r"slides.md:3: there is no figure wcw.svg: put it into figures/ beside"):
         deck["own_figures"](text, tmp_path)
     (tmp_path / "figures/wcw.svg").write_text("<svg/>")
     assert deck["own_figures"](text, tmp_path) == [tmp_path / "figures/wcw.svg"]
