@@ -40,9 +40,12 @@ FIGURES = {
 """Name of a figure beside the slides -> the figure of the site that it is."""
 INVERTED = ("chapter.svg", "adder-attention.svg", "reverse.svg")
 """The figures that are black on white: on a dark slide their lightness is inverted, and their hues are kept."""
-TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".woff": "font/woff"}
+TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".woff": "font/woff"}
 RULE = re.compile(r"<hr ?/?>")
 IMAGE = re.compile(r'(<img [^>]*?src=")figures/([\w.-]+)(")')
+SHOWN = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
+LOCAL = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
+"""A link to another page of the site, which the archive has not."""
 NOTE = re.compile(r"<!--(.*?)-->", re.DOTALL)
 BLOCK = re.compile(r"<pre>(.*?)</pre>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
@@ -51,10 +54,39 @@ ANY_TIME = (2020, 1, 1, 0, 0, 0)
 """What the archive says of when its files were written, so that the same slides give the same archive."""
 
 
+def on_pre_build(config: MkDocsConfig) -> None:
+    own_figures((HERE / "slides.md").read_text(encoding="utf-8"), HERE)
+
+
+def own_figures(text: str, folder: Path) -> list[Path]:
+    """Return the figures that the slides show beside those of the site.
+
+    Raises:
+        PluginError: for a figure that is missing, or of a kind that slides do not show.
+    """
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        for place in SHOWN.findall(line):
+            name = place.removeprefix("figures/")
+            if place == f"figures/{name}" and name in FIGURES:
+                continue
+            path = folder / "figures" / name
+            if not path.is_file():
+                raise PluginError(f"slides.md:{number}: there is no figure {name}: put it into figures/ beside the slides")
+            if place != f"figures/{name}" or path.suffix not in TYPES or not re.fullmatch(r"[\w.-]+", name):
+                endings = "an SVG, PNG or JPG file, named with letters, digits and hyphens"
+                raise PluginError(f"slides.md:{number}: {place} cannot be shown: write figures/{path.name}, {endings}")
+            found.append(path)
+    return found
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo("slides/slides.md", ANY_TIME), (HERE / "slides.md").read_bytes())
+        text = (HERE / "slides.md").read_text(encoding="utf-8")
+        archive.writestr(zipfile.ZipInfo("slides/slides.md", ANY_TIME), LOCAL.sub(r"\1", text))
+        for path in own_figures(text, HERE):
+            archive.writestr(zipfile.ZipInfo(f"slides/figures/{path.name}", ANY_TIME), path.read_bytes())
         for name, place in FIGURES.items():
             if (found := files.get_file_from_path(place)) is None:
                 raise PluginError(f"the slides show {place}, which is not there")

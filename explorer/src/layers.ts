@@ -48,7 +48,7 @@ export class Layers {
     this.loops = loops.map(([first, last]) => new Passes(run, store, first, last));
     this.outputs = labels ? this.answers() : null;
     const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
-    if (broken) broken.invite = () => this.weights[Math.max(1, run.layerOf(store.now.layer) + 1)]!.invite();
+    if (broken) broken.invite = () => this.weights[this.breakable(run.layerOf(store.now.layer) + 1)]!.invite();
     const blamed = blamedLayer(run.spec);
     if (blamed !== null) {
       const { card } = this.cards[blamed]!;
@@ -61,6 +61,12 @@ export class Layers {
       el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
       el("ol", { class: "layers" }, ...items, this.outputs?.card, broken && !labels ? this.unembedding(broken) : null),
     );
+  }
+
+  /** The layer to break a weight in, up to this one: the last with a head, whose first weight most runs use, unlike a rule's. */
+  private breakable(number: number): number {
+    const found = this.run.spec.layers.slice(0, number).findLastIndex(({ heads }) => heads.length) + 1;
+    return found || Math.max(1, number);
   }
 
   draw(position: number, chosen: number): void {

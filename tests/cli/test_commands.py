@@ -115,6 +115,16 @@ def test_a_run_beyond_its_certificate_is_said_to_be(tmp_path: Path) -> None:
     assert tm2tfr(*asked[:4], "--max-steps", "1000", cwd=tmp_path).stderr == ""
 
 
+def test_changed_weights_are_called_unproved_unless_a_run_fails(tmp_path: Path) -> None:
+    asked = ("check", "chapter", "--set", "layers.4.heads.0.query[h,0]=-2", "--max-steps", "60", "--input", "")
+    done = tm2tfr(*asked, "--input", "1", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("warning: this run agrees")) == (0, 1)
+    remedy = "see tm2tfr certify changed.safetensors, after tm2tfr compile chapter --set … -o changed.safetensors"
+    assert done.stderr.endswith(f"these weights cannot be certified: {remedy}\n")
+    failed = tm2tfr(*asked, "--input", "11", cwd=tmp_path)
+    assert (failed.returncode, failed.stderr) == (1, "")
+
+
 def test_a_failed_run_that_holds_no_rows_says_where_it_stopped(tmp_path: Path) -> None:
     done = tm2tfr(
         "trace", "left-edge", "--input", "11", "--left-boundary", "chapter", "--quiet", "--engine", "fast", cwd=tmp_path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import runpy
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,9 +120,28 @@ def test_nothing_serious_is_found_in_dark(deck: Any) -> None:
 
 def test_lecturers_get_the_markdown_with_its_figures(site: Path) -> None:
     with zipfile.ZipFile(io.BytesIO((site / "lecture/slides.zip").read_bytes())) as archive:
-        assert archive.read("slides/slides.md").decode() == TEXT
+        text = archive.read("slides/slides.md").decode()
+        assert re.findall(r"(?<!!)\]\((?!https?:|figures/)", text) == [], "a link to a page that is not in the archive"
+        assert [line for line in text.splitlines() if line not in TEXT.splitlines()] == [
+            "Each is proved, and each gadget is tested in exact arithmetic.",
+            "All ten, with solutions that run.",
+        ]
         figures = {f"slides/figures/{name}" for name in re.findall(r"\]\(figures/([^)]+)\)", TEXT)}
         assert {name for name in archive.namelist() if "figures" in name} == figures
         drawn = [archive.read(name) for name in figures]
         assert all(figure.lstrip().startswith(b"<?xml") for figure in drawn)
         assert not any(b"light-dark(" in figure for figure in drawn), "programs other than browsers know no such colour"
+
+
+def test_figures_of_a_lecturer_are_found_or_their_line_is_named(tmp_path: Path) -> None:
+    from mkdocs.exceptions import PluginError
+
+    deck = runpy.run_path(str(ROOT / "docs/lecture/deck.py"))
+    (tmp_path / "figures").mkdir()
+    text = "# Mine\n\n![of the site](figures/rule.svg) ![my own](figures/wcw.svg)\n"
+    with pytest.raises(PluginError, match=r"slides.md:3: there is no figure wcw.svg: put it into figures/ beside"):
+        deck["own_figures"](text, tmp_path)
+    (tmp_path / "figures/wcw.svg").write_text("<svg/>")
+    assert deck["own_figures"](text, tmp_path) == [tmp_path / "figures/wcw.svg"]
+    with pytest.raises(PluginError, match=r"slides.md:1: wcw.svg cannot be shown: write figures/wcw.svg, an SVG"):
+        deck["own_figures"]("![my own](wcw.svg)", tmp_path)

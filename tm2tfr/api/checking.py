@@ -172,9 +172,12 @@ def _one_by_one(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Findin
     runs = _runs_of(subject, plan)
     refuse_several(plan, len(runs))
     tally = RunLines(visible(subject.right.name))
+    unproved: dict[str, None] = {}  # once each, and only if no run fails
     for run, trace, warnings in _traces(subject, runs, plan, watch):
-        yield from (Finding(text=warning, note=True) for warning in warnings)
+        unproved.update(dict.fromkeys(warnings))
         yield tally.line(trace, subject, run.example)
+    if not tally.failed:
+        yield from (Finding(text=warning, note=True) for warning in unproved)
     for note in written(subject, plan):
         yield Finding(text=note, note=True)
     yield Finding(text=tally.summary())

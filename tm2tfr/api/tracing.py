@@ -57,7 +57,13 @@ def beyond_certificate(trace: Trace, subject: Subject) -> str | None:
 
 
 def _to_certify(subject: Subject) -> str:
-    """Return the command that certifies a subject; of a universal decoder, its class, whatever machine is in the prompt."""
+    """Return the command that certifies a subject; of a universal decoder, its class, whatever machine is in the prompt.
+
+    Weights that were changed for this run are in no file yet.
+    """
+    if subject.source is not None and subject.weights is not None:
+        file = "changed.safetensors"
+        return f"tm2tfr certify {file}, after tm2tfr compile {subject.name} --set … -o {file}"
     if subject.kind.class_named is not None and not subject.compiled:
         return f"tm2tfr certify {subject.kind.class_named(subject.program, subject.options)}"
     return f"tm2tfr certify {subject.name}" if subject.name != "-" else "tm2tfr certify"

@@ -107,6 +107,8 @@ def graph(
         _draw_run(asked, output, word, cone, attention=attention, draws=draws)
         return
 
+    if output is not None and output.suffix.lower() in (".tikz", ".tex"):
+        _refuse_tikz(asked, output)
     check_file(output, reading=asked.reading, what="drawings", endings=DRAWN)
     found, construction = _program(asked, cone)
     if output is None:
@@ -114,6 +116,18 @@ def graph(
         return
     construction.draw(found, output)
     typer.echo(f"wrote {output}", err=True)
+
+
+def _refuse_tikz(asked: Asked, output: Path) -> None:
+    """Raise for a drawing in LaTeX that another command writes.
+
+    Raises:
+        OutputError: if `tm2tfr convert` writes this kind of source as TikZ.
+    """
+    construction = subject(asked).construction
+    if construction is not None and "tikz" in construction.targets:
+        remedy = f"use tm2tfr convert {shlex.quote(str(asked))} -o {output.stem}.tikz"
+        raise OutputError(f"{output}: TikZ is written by tm2tfr convert: {remedy}")
 
 
 def _draw_head(

@@ -57,7 +57,7 @@ def _cell(shown: str) -> str:
     if triple is not None:
         sign = "+" if triple.move > 0 else ""
         return f"$({maths(triple.state)}, {maths(triple.symbol)}, {sign}{triple.move})$"
-    return text(shown) if shown.isalpha() and len(shown) > 1 else f"${maths(shown).rstrip()}$"
+    return text(shown) if shown.isalpha() and shown.isupper() and len(shown) > 1 else f"${maths(shown).rstrip()}$"
 
 
 def _tape(tape: Stretch | None) -> str:

@@ -71,7 +71,7 @@ function readRows(draft: Draft, rows: Cell[][]): void {
   rows.forEach((row, n) => {
     const state = LETTERS[n]!;
     if (row.length !== width || width > 10) {
-      const problem = `the row of state ${state} has ${row.length} cells, ${width > 10 ? "at most 10 are allowed" : `the first one ${width}`}`;
+      const problem = `the row of state ${state} has ${counted(row.length, "cell")}, and ${width > 10 ? "at most 10 are allowed" : `the first row has ${width}`}`;
       draft.error(node(row[0]!), problem, "write one cell per symbol, --- where nothing is defined");
     }
     row.slice(0, DIGITS.length).forEach((cell, symbol) => {

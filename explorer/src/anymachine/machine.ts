@@ -207,7 +207,7 @@ function* stateProblems(m: Machine, busy: Set<string>): Generator<Problem> {
 }
 
 function* ruleProblems(m: Machine): Generator<Problem> {
-  const [states, gamma] = [new Set(m.states), new Set(m.tapeAlphabet)];
+  const [states, gamma] = [new Set([...m.states, ...(m.accept ?? []), ...(m.reject ?? [])]), new Set(m.tapeAlphabet)];
   for (const { state: q, symbol: a, rule } of m.rules.entries) {
     const at = ["table", q, a];
     if (!states.has(q)) yield unknown(["table", q], q, m);
@@ -222,5 +222,7 @@ function* ruleProblems(m: Machine): Generator<Problem> {
 }
 
 function unknown(at: string[], state: string, m: Machine): Problem {
-  return { at, what: `unknown state ${quoted(state)}${didYouMean(state, m.states.slice(0, 1000))}`, remedy: "use a state in the table, or add this one to it" };
+  const close = state === at[0] ? "" : didYouMean(state, m.states.slice(0, 1000)); // `reject: reject` is no typing error
+  const how = ["accept", "reject"].includes(at[0]!) ? ", without rules" : "";
+  return { at, what: `unknown state ${quoted(state)}${close}`, remedy: `use a state in the table, or add this one to it${how}` };
 }

@@ -22,6 +22,7 @@ const HEADER = /[|>](?:[+-][1-9]?|[1-9][+-]?)?[ \t]*(?:(?<=[ \t])#.*)?$/my;
 const ESCAPE = /\\(?:[0abtnvfre "\/\\N_LP\t\n]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U(?:000[0-9A-Fa-f]|0010)[0-9A-Fa-f]{4})/y;
 const BIG_ESCAPE = /\\U[0-9A-Fa-f]{8}/y;
 const COMMENT = /(?<=[\s[{,])#/;
+const QUOTED = /'[^']*'|"[^"]*"/g;
 
 /** A collection in a block: the column of its entries. */
 interface Block {
@@ -288,6 +289,7 @@ class Reader {
       const sign = this.text[start];
       if (key && this.mark().line > first) this.noColon(opened[0]!);
       if (sign === undefined) {
+        if (wants) this.hidden();
         if (wants) this.stop(start, "the text ends before a bracket is closed", "close it, or quote it if it is a symbol");
         this.unclosed(opened.at(-1)!);
       }
@@ -321,7 +323,10 @@ class Reader {
         [wants, value] = [true, true];
       } else {
         if (!wants) this.unclosed(opened.at(-1)!);
-        if (/^-(?:\s|$)/.test(this.rest())) this.generic("while parsing a flow node, expected the node content, but found '-'");
+        if (/^-(?:\s|$)/.test(this.rest())) {
+          this.hidden();
+          this.generic("while parsing a flow node, expected the node content, but found '-'");
+        }
         if (sign === "!") {
           this.at += /^![^\s,[\]{}]*/.exec(this.rest())![0].length;
           continue;
@@ -352,10 +357,22 @@ class Reader {
     const mark = this.source.mark(opener);
     const line = this.source.lines[mark.line]!;
     const comment = COMMENT.exec(line.slice(mark.column));
-    if (comment) this.stop(opener + comment.index, "'#' begins a comment that runs to the end of the line", "quote it if it is a symbol: '#'");
+    if (comment) this.comment(opener + comment.index);
     const sign = this.text[opener]!;
     const closing = sign === "[" ? "]" : "}";
     this.stop(opener, `this '${sign}' is not closed properly`, `close it with '${closing}', separate its parts by commas, or quote it if it is a symbol`, opener + 1, this.at);
+  }
+
+  private comment(at: number): never {
+    this.stop(at, "'#' begins a comment that runs to the end of the line", "quote it if it is a symbol: '#'");
+  }
+
+  /** Complain about a '#' before this line that stands for a part of a bracket, and hides where the bracket is closed. */
+  private hidden(): void {
+    this.source.lines.slice(0, this.mark().line).forEach((line, n) => {
+      const found = COMMENT.exec(line.replace(QUOTED, (quoted) => "'".repeat(quoted.length)))?.index;
+      if (found !== undefined && /[[{,:]\s*$/.test(line.slice(0, found)) && /[\]}]/.test(line.slice(found))) this.comment(this.source.beginnings[n]! + found);
+    });
   }
 
   // ── complaints ──────────────────────────────────────────────────────────────────────────────────────────

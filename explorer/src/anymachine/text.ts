@@ -75,7 +75,7 @@ function underlined(span: Span): string {
 /** A text; outer: the text of which this is a block of lines, and the line there of the first one. */
 export class SourceText {
   readonly lines: string[];
-  private readonly beginnings: number[] = [];
+  readonly beginnings: number[] = [];
 
   constructor(
     readonly text: string,

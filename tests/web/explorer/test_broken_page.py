@@ -59,6 +59,17 @@ def test_a_number_is_clicked_changed_and_run(opened: Open, palindromes: Explorer
     assert "set=" not in page.url
 
 
+def test_the_button_suggests_a_weight_that_breaks_the_run(opened: Open, palindromes: Explorer) -> None:
+    page = opened(palindromes)
+    page.get_by_role("button", name="break a weight …").click()
+    field = page.locator("#weight-4:focus")
+    assert field.get_attribute("placeholder") == "heads.0.query[0, h] = -2"
+    field.fill("heads.0.query[0, h] = -2")
+    page.keyboard.press("Enter")
+    page.locator("#weight-4-run").click()
+    page.locator(".notice").wait_for()
+
+
 def test_a_page_of_two_runs_shows_the_weights_of_each(opened: Open) -> None:
     page = opened(tm2tfr.explore("left-edge", "11", compare="chapter"))
     for n, boundary in enumerate(("repaired", "chapter")):

@@ -20,6 +20,7 @@ _BARE = "*&!|>%@`"
 _BRACKETS = "[]{},:?"
 _BIG_ESCAPE = re.compile(r"\\U(?!000[0-9A-Fa-f]{5}|0010[0-9A-Fa-f]{4})[0-9A-Fa-f]{8}")
 _COMMENT = re.compile(r"(?<=[\s\[{,])#")
+_CUT, _QUOTED = re.compile(r"[\[{,:]\s*$"), re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 class TooDeepError(yaml.YAMLError):
@@ -125,20 +126,31 @@ def _bracket(source: SourceText, since: Mark, at: Mark, problem: str) -> Complai
 def _unclosed(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """A bracket that is not closed, perhaps because the rest of the line is a comment."""
     bracket = _character(source, since)
+    if problem.startswith("expected the node content, but found") and (mark := _hidden(source, at)) is not None:
+        return _comment(source, mark)
     if problem == "expected the node content, but found '<stream end>'":
         return source.span(at), "the text ends before a bracket is closed", "close it, or quote it if it is a symbol"
     if bracket not in ("[", "{") or not problem.startswith("expected ',' or"):
         return None
     if comment := _COMMENT.search(source.lines[since.line], since.column):
-        mark = Mark(since.line, comment.start())
-        return (
-            source.span(mark),
-            "'#' begins a comment that runs to the end of the line",
-            "quote it if it is a symbol: '#'",
-        )
+        return _comment(source, Mark(since.line, comment.start()))
     closing = {"[": "]", "{": "}"}[bracket]
     remedy = f"close it with {closing!r}, separate its parts by commas, or quote it if it is a symbol"
     return source.span(since), f"this {bracket!r} is not closed properly", remedy
+
+
+def _comment(source: SourceText, at: Mark) -> Complaint:
+    what = "'#' begins a comment that runs to the end of the line"
+    return source.span(at), what, "quote it if it is a symbol: '#'"
+
+
+def _hidden(source: SourceText, before: Mark) -> Mark | None:
+    """Return the first '#' before a place that stands for a part of a bracket, and hides where the bracket is closed."""
+    for line, text in enumerate(source.lines[: before.line]):
+        comment = _COMMENT.search(_QUOTED.sub(lambda quoted: "'" * len(quoted[0]), text))
+        if comment and _CUT.search(text[: comment.start()]) and re.search(r"[]}]", text[comment.end() :]):
+            return Mark(line, comment.start())
+    return None
 
 
 def _colon(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:

@@ -355,7 +355,7 @@ def _word_problems(m: Machine, at: tuple[str, ...], word: str, known: frozenset[
 
 
 def _state_problems(m: Machine) -> Iterator[Problem]:
-    states, busy = frozenset(m.states), {q for q, _ in m.transitions}
+    states, busy, accept = frozenset(m.states), {q for q, _ in m.transitions}, frozenset(m.accept or ())
     if not m.start:
         yield Problem(("start state",), "there is no start state", "add a line 'start state: NAME'")
     elif m.start not in states:
@@ -372,14 +372,13 @@ def _state_problems(m: Machine) -> Iterator[Problem]:
                     f"the {key} state {q!r} has rules",
                     f"the machine stops on entering it: remove its rules, or remove it from {key}",
                 )
-    accept = frozenset(m.accept or ())
     for q in m.reject or ():
         if q in accept:
             yield Problem(("reject", q), f"state {q!r} both accepts and rejects", "list it under one of the two keys")
 
 
 def _rule_problems(m: Machine) -> Iterator[Problem]:
-    states, gamma = frozenset(m.states), frozenset(m.tape_alphabet)
+    states, gamma = frozenset((*m.states, *(m.accept or ()), *(m.reject or ()))), frozenset(m.tape_alphabet)
     for (q, a), rule in m.transitions.items():
         at = ("table", q, a)
         if q not in states:
@@ -398,8 +397,9 @@ def _rule_problems(m: Machine) -> Iterator[Problem]:
 
 
 def _unknown(at: tuple[str, ...], state: str, m: Machine) -> Problem:
-    problem = f"unknown state {state!r}{did_you_mean(state, m.states[:1000])}"
-    return Problem(at, problem, "use a state in the table, or add this one to it")
+    close = "" if state == at[0] else did_you_mean(state, m.states[:1000])  # not for `reject: reject`
+    how = ", without rules" if at[0] in ("accept", "reject") else ""
+    return Problem(at, f"unknown state {state!r}{close}", f"use a state in the table, or add this one to it{how}")
 
 
 def _example_problems(m: Machine) -> Iterator[Problem]:

@@ -1539,7 +1539,7 @@
       this.loops = loops.map(([first, last]) => new Passes(run2, store, first, last));
       this.outputs = labels ? this.answers() : null;
       const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
-      if (broken) broken.invite = () => this.weights[Math.max(1, run2.layerOf(store.now.layer) + 1)].invite();
+      if (broken) broken.invite = () => this.weights[this.breakable(run2.layerOf(store.now.layer) + 1)].invite();
       const blamed = blamedLayer(run2.spec);
       if (blamed !== null) {
         const { card } = this.cards[blamed];
@@ -1566,6 +1566,11 @@
     cards;
     loops;
     outputs;
+    /** The layer to break a weight in, up to this one: the last with a head, whose first weight most runs use, unlike a rule's. */
+    breakable(number3) {
+      const found = this.run.spec.layers.slice(0, number3).findLastIndex(({ heads }) => heads.length) + 1;
+      return found || Math.max(1, number3);
+    }
     draw(position, chosen) {
       const { run: run2 } = this;
       const i = Math.min(position, run2.count - 1);
