@@ -196,7 +196,8 @@ def select(
 
     Args:
         relation: ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, or any function of the values of a key and a query.
-        values: for a function, the possible values of keys and queries; other values neither select nor are selected.
+        values: for a function, the possible values of keys and queries; other values neither select nor are selected,
+            without an error: list every value that can occur.
 
     Raises:
         CompileError: for another relation, or a value that is neither an s-op nor a single value.
