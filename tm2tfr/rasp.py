@@ -8,7 +8,7 @@ exact: 0.1 is a tenth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from fractions import Fraction
 from math import inf, isfinite
 from typing import Any
@@ -19,10 +19,11 @@ from tm2tfr.base.errors import CompileError
 from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.base.text.words import read_alphabet
 from tm2tfr.sources.rasp.language import operators
-from tm2tfr.sources.rasp.language.scope import RaspFunction, StatementRefused, is_atom, sort_of
+from tm2tfr.sources.rasp.language.lexemes import words
+from tm2tfr.sources.rasp.language.scope import RESERVED, RaspFunction, StatementRefused, is_atom, sort_of
 from tm2tfr.sources.rasp.language.syntax import MOST_NODES, TooManyNodes, call_it
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.read import elaborated
+from tm2tfr.sources.rasp.read import elaborated, library_names
 from tm2tfr.sources.rasp.sops import Atom, Node, Relation, Selector, SOp, needed
 from tm2tfr.sources.rasp.write import written
 
@@ -112,6 +113,7 @@ class SequenceOp:
     __hash__ = object.__hash__
     __iter__ = None  # otherwise Python goes through s[0], s[1], …, and an s-op has no last item
     __array_ufunc__ = None  # numpy leaves ``np.int64(3) + indices`` to the s-op
+    not_a_program = "an s-op alone has no name and no alphabet: use program('name', s-op, alphabet='ab')"
 
     def __init__(self, node: SOp) -> None:
         self.node = node
@@ -172,6 +174,7 @@ class SelectorOp:
 
     __and__, __or__, __invert__ = _binary("and"), _binary("or"), _unary("not")
     __array_ufunc__ = None
+    not_a_program = "a selector alone gives no values: use program('name', aggregate(selector, s-op), alphabet='ab')"
 
     def __init__(self, node: Selector) -> None:
         self.node = node
@@ -193,7 +196,8 @@ def select(
 
     Args:
         relation: ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, or any function of the values of a key and a query.
-        values: for a function, the possible values of keys and queries; other values neither select nor are selected.
+        values: for a function, the possible values of keys and queries; other values neither select nor are selected,
+            without an error: list every value that can occur.
 
     Raises:
         CompileError: for another relation, or a value that is neither an s-op nor a single value.
@@ -270,6 +274,15 @@ def _check(*values: Any) -> None:
             raise CompileError(f"{type(value).__name__} is not an s-op or a single value: use one of them")
 
 
+def _refuse_name(name: str) -> None:
+    """Raise CompileError if a program that is written as RASP cannot have a variable of this name."""
+    if name in RESERVED | library_names() | words():
+        remedy = f"choose another, for example '{name}_'"
+        raise CompileError(f"{name!r} is a name of RASP and cannot name a program or s-op: {remedy}")
+    if not (name.isidentifier() and name.isascii()):
+        raise CompileError(f"{name!r} is not a name: use letters from a to z, digits and _, and a letter first")
+
+
 def program(
     name: str,
     sops: SequenceOp | Mapping[str, SequenceOp | SelectorOp],
@@ -281,12 +294,14 @@ def program(
 
     Args:
         name: the name of the program, and of its s-op if there is one only.
-        sops: the s-op; or a dictionary, whose last s-op is the answer. Heads and subspaces are named after its keys.
-        alphabet: the tokens of the inputs.
+        sops: the s-op; or a dictionary, whose last s-op is the answer. Heads and subspaces are named after its keys. The
+            name of an s-op or selector has letters from a to z, digits and ``_``, and is not a name of RASP: ``length``,
+            ``sort``, ``out``.
+        alphabet: the tokens of the inputs, in an order: text, a list, a tuple or a range.
 
     Raises:
-        CompileError: if `sops` has no s-op or something else, if there are too many nodes, or if a value cannot be
-            written as RASP.
+        CompileError: if `sops` has no s-op or something else, if there are too many nodes, if the alphabet has no order,
+            or if a name or value cannot be written as RASP.
     """
     named = {name: sops} if isinstance(sops, SequenceOp) else sops
     known = isinstance(named, Mapping) and all(isinstance(each, SequenceOp | SelectorOp) for each in named.values())
@@ -296,12 +311,15 @@ def program(
         raise CompileError(f"{name}: {what}: give at least one s-op")
     if not isinstance(alphabet, Iterable):
         raise CompileError(f"{name}: the alphabet must be tokens, not {alphabet!r}: use for example 'abc'")
+    if isinstance(alphabet, Set):
+        raise CompileError(f"{name}: the alphabet must have an order: use text or a list, not a set")
     selectors = {key: each.node for key, each in named.items() if isinstance(each, SelectorOp)}
     nodes: dict[str, Node] = {**selectors, **sequences}
     numbers = {node.number for node in needed(nodes.values())}
     if len(numbers) > MOST_NODES:
         raise TooManyNodes(name)
     for key, node in nodes.items():
+        _refuse_name(key)
         call_it(node, key)
     widths = {number: _WIDTHS[number] for number in numbers if number in _WIDTHS}
     return Program(

@@ -83,6 +83,7 @@ def check(
     sampling: Sampling | None = None,
     progress: Progress | None = None,
     watch: Watcher = NOBODY,
+    **of_plans: object,
 ) -> Trace | CheckReport:
     """Run a decoder and compare every cell at every position with the reference.
 
@@ -92,6 +93,11 @@ def check(
     >>> report = tm2tfr.check("parity", tm2tfr.Plan(random=20))
     >>> report.passed, report.as_dicts()[0]["runs"]
     (True, 20)
+
+    On all short inputs of a program, a formula or a machine:
+
+    >>> tm2tfr.check("reverse", tm2tfr.Plan(all_up_to=4)).passed
+    True
 
     The cells of a machine are x, q, b, m, h, a and y, and its reference is the simulator. For a circuit the bits are
     compared with the evaluator, for a program or a formula all of its values with the interpreter or evaluator.
@@ -105,11 +111,13 @@ def check(
         left_boundary: deprecated: use ``check(compile(machine, left_boundary="chapter"))``.
         watch: receives the progress of a plan, and its findings as they arrive.
         keep_rows: keep the rows, and after a difference continue until the decoder halts; otherwise stop there.
+        of_plans: refused, with what to write: options of a `Plan`.
         engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out, sampling, progress: see `run`.
             A sampled run that draws another token than the reference's diverges `by_chance`.
 
     Raises:
-        UsageError: for a plan that does not apply to this subject.
+        UsageError: for a plan that does not apply to this subject, and for an option of a plan without one.
+        TypeError: for an unknown option.
         CompileError: if a decoder has no stored program and `machine` is None.
         InputError: if `word` is not over the input alphabet.
         EngineError, OutputError, CheckpointError: see `run`.
@@ -117,6 +125,10 @@ def check(
     """
     from tm2tfr.runs.run import carried_out
 
+    for name in of_plans:
+        if name not in vars(Plan()):
+            raise TypeError(f"check() got an unexpected keyword argument {name!r}")
+        raise UsageError(f"{name} belongs to a plan: use tm2tfr.check(subject, tm2tfr.Plan({name}=...))")
     options = RunOptions(
         engine=engine,
         dtype=dtype,

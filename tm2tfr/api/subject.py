@@ -362,7 +362,7 @@ def _built(given: Given, options: Mapping[str, object]) -> tuple[Given, PlainDat
         return given, asked
     unknown = next((name for name in sorted(own) if name not in known), "")
     applying = (*(fields_of(CircuitOptions) if known else names), *known)  # only circuits have parameters
-    close = did_you_mean(unknown, applying)
+    close = " (mask='future' makes weights causal)" if unknown == "causal" else did_you_mean(unknown, applying)
     if close or (unknown and unknown not in CircuitParameters.__annotations__):
         raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join(applying)}")
     circuit = built(str(getattr(given, "name", given)), {name: asked.pop(name) for name in own}).program

@@ -100,7 +100,8 @@ def of_object(given: object) -> LoadedProgram:
     if of_program(given) is None:
         kinds = "a machine, circuit, program, formula, automaton or decoder"
         problem = f"{given!r} ({type(given).__name__}) is not {kinds}, nor the name of one"
-        raise NotFoundError(f"{problem}: use one of these, a path, or a name that 'tm2tfr list' lists")
+        remedy = "use one of these, a path, or a name that 'tm2tfr list' lists"
+        raise NotFoundError(getattr(given, "not_a_program", f"{problem}: {remedy}"))  # a part of one says what to do
     return LoadedProgram(given)
 
 

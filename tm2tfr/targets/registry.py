@@ -92,8 +92,11 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
     Raises:
         ExportError: if there is no such target, or it does not take one of `options`.
     """
-    if not isinstance(name, str) or name not in TARGETS:
-        raise ExportError(f"there is no export to {name!r}{did_you_mean(str(name), TARGETS)}: use {' or '.join(TARGETS)}")
+    if not isinstance(name, str):
+        what = f"the target must be a name, not {name!r}: use {' or '.join(TARGETS)}"
+        raise ExportError(f"{what}, before the subject and the directory")
+    if name not in TARGETS:
+        raise ExportError(f"there is no export to {name!r}{did_you_mean(name, TARGETS)}: use {' or '.join(TARGETS)}")
     for option in options:
         if option not in TARGETS[name].options:
             takers = " or ".join(t.name for t in TARGETS.values() if option in t.options)

@@ -9,6 +9,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,13 @@ def test_model_py_prints_the_run(
         said = str(end.code).strip()
     found = capsys.readouterr().out + said
     assert found == printed if printed is not None else found != RUN and found.startswith("1 1 BOS ")
+
+
+@needs_torch
+def test_model_py_names_the_program_for_weights_that_label(tmp_path: Path) -> None:
+    (tmp_path / "tm2tfr.json").write_text('{"outputs": []}', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"these weights label a sequence and generate nothing: use labeller\.py"):
+        import_module("tm2tfr.targets.torch.model").load(tmp_path)
 
 
 @needs_torch

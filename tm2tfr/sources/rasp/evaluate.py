@@ -342,5 +342,6 @@ def _aggregate(node: rasp.Aggregate, selector: int, values: int) -> Callable[[_S
 
 
 def _not_numeric(candidates: tuple[rasp.Atom, ...], query: int, count: int) -> str:
-    what = "texts" if isinstance(candidates[0], str) else "truth values"
-    return f"position {query} selects {count} positions, and {what} have no mean"
+    text = isinstance(candidates[0], str)
+    what = "texts have no mean" if text else "truth values have no mean, but indicator(…) makes 0 and 1 of them"
+    return f"position {query} selects {count} positions, and {what}"

@@ -245,8 +245,14 @@ def frozen(matrix: Tensor) -> nn.Parameter:
 
 
 def load(folder: str | Path = ".", attention: str = "average-hard", temperature: float = 0) -> Decoder:
-    """Return the decoder whose files are in `folder`; see `Decoder`."""
+    """Return the decoder whose files are in `folder`; see `Decoder`.
+
+    Raises:
+        ValueError: for weights that label a sequence.
+    """
     names = json.loads((Path(folder) / "tm2tfr.json").read_text(encoding="utf-8"))
+    if "outputs" in names:
+        raise ValueError("these weights label a sequence and generate nothing: use labeller.py")
     return Decoder(names, load_file(Path(folder) / "weights.safetensors"), attention, temperature)
 
 

@@ -193,8 +193,9 @@ function aggregated(node: OfOperator<"aggregate">): Step {
       const places = row.flatMap((entry, j) => (entry ? [j] : []));
       if (!places.length) return otherwise;
       if (places.length > 1 && !averaged(candidates)) {
-        const what = typeof candidates[0] === "string" ? "texts" : "truth values";
-        throw new ValueRefused(`position ${query} selects ${counted(places.length, "position")}, and ${what} have no mean`);
+        const text = typeof candidates[0] === "string";
+        const what = text ? "texts have no mean" : "truth values have no mean, but indicator(…) makes 0 and 1 of them";
+        throw new ValueRefused(`position ${query} selects ${counted(places.length, "position")}, and ${what}`);
       }
       const found = places.flatMap((j) => (j < candidates.length ? [candidates[j]!] : []));
       if (places.length === 1 && !found.length) throw new Missing();

@@ -17,9 +17,9 @@ from tests.installed import NO_DOT, NO_LATEX
 from tests.sources.turing.formats.test_complaints import read
 from tests.strategies import machines
 from tm2tfr import convert as convert_any
-from tm2tfr.base.choices import HALT_VERDICTS, MACHINE_TEXTS, HaltVerdict
+from tm2tfr.base.choices import HALT_VERDICTS, MACHINE_TEXTS, PICTURES, HaltVerdict
 from tm2tfr.base.errors import ConversionError
-from tm2tfr.sources.turing.conversion import TARGETS, convert, format_for, with_verdict
+from tm2tfr.sources.turing.conversion import convert, format_for, with_verdict
 from tm2tfr.sources.turing.drawing import to_dot, to_mermaid
 from tm2tfr.sources.turing.formats import registry
 from tm2tfr.sources.turing.library import load, shipped
@@ -184,8 +184,9 @@ def test_the_library_call() -> None:
 
 
 def test_the_format_is_that_of_the_ending() -> None:
-    endings = [".yaml", ".yml", ".tm", ".jff", ".json", ".py", ".mmd", ".dot", ".gv", ".tikz", ".tex"]
-    formats = ["yaml", "yaml", "morphett", "jflap", "ft_turing", "automata-lib", "mermaid", "dot", "dot", "tikz", "latex"]
-    assert [format_for(Path(f"f{ending}")) for ending in endings] == formats
-    shared_or_none = {text.name for text in MACHINE_TEXTS if not text.endings} | {"doty"}
-    assert set(formats) == {*TARGETS} - shared_or_none
+    texts = {ending: text.name for text in MACHINE_TEXTS if text.writes and text.name != "doty" for ending in text.endings}
+    pictures = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".tikz": "tikz", ".tex": "latex"}
+    wanted = {**texts, **pictures}
+    assert {ending: format_for(Path(f"f{ending}")) for ending in wanted} == wanted
+    assert (wanted[".yml"], wanted[".tm"], wanted[".jff"]) == ("yaml", "morphett", "jflap")
+    assert {*pictures.values()} == {*PICTURES}

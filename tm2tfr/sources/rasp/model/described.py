@@ -130,7 +130,7 @@ class _Described:
                 return f"how far the mean of {self._sop(claim.sop)} is from a to b, for each label a..b", _STEPS
             case SharesOf():
                 values, selector = self._values(claim.sops), self._selector(claim.selector)
-                what = f"the shares of the classes of keys that {self._cluster(claim.cluster)} treats alike"
+                what = "for each class of keys, the fraction of the selected positions in it"
                 return what, f"mean of the class of {values} over {selector}"
             case FoundOf():
                 selector = self._selector(claim.selector)
@@ -151,7 +151,7 @@ class _Described:
         elif len(clusters) == 1:
             meaning = f"the positions{visible} that {self._selector(gaze.selector)} selects; all if there are none"
         else:
-            meaning = f"the positions{visible} that satisfy the most of: {'; '.join(clusters)}"
+            meaning = f"the positions{visible} at which the largest number of these holds: {'; '.join(clusters)}"
         seen: Seen = "several" if clusters else "all"
         name = ", ".join(self._heads.get(claim, ()))
         return HeadPattern(claim=claim, meaning=meaning, formula=self._equation(selector), seen=seen, name=name)
