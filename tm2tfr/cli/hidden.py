@@ -58,7 +58,7 @@ def disguise(
         float | None,
         number("Of grade 4: the noise in every entry, as a share of the root mean square of its matrix. Default: 0.3."),
     ] = None,
-    steps: Annotated[int | None, count("Of grade 4: the steps of training. Default: 1200.")] = None,
+    steps: Annotated[int | None, count("Of grade 4: the steps of training. Default: 1200.", least=1)] = None,
     all_up_to: Annotated[
         int | None,
         count("Also compare answers on all inputs of up to N tokens (circuits: all inputs), in float64 and float32."),
@@ -84,6 +84,8 @@ def disguise(
     given = next((name for name, value in asked_for.items() if value not in (None, False)), None)
     of_training = {"--noise": noise, "--steps": steps}
     trained = next((name for name, value in of_training.items() if value is not None), None)
+    if noise is not None:
+        _check_noise(noise)
     _refuse_grade(grade, given, trained, suite=suite)
     if (suite or verify is not None) and given is not None:
         raise UsageError(f"tm2tfr disguise: {given} is for weights that are being hidden: omit {given}")
@@ -140,6 +142,14 @@ def _refuse_beside_verify(asked: Asked, grade: str | None, *, written: bool) -> 
         raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
     if asked.from_ is not None:
         raise UsageError("tm2tfr disguise: --verify is about a .safetensors file of weights: omit --from")
+
+
+def _check_noise(noise: float) -> None:
+    from tm2tfr.lab.hidden.trained.key import MOST_NOISE
+
+    if not 0 < noise <= MOST_NOISE:
+        remedy = f"use a number of more than 0, at most {MOST_NOISE}, for example 0.3"
+        raise UsageError(f"tm2tfr disguise: --noise cannot be {noise:g}: {remedy}")
 
 
 def _refuse_grade(grade: str | None, given: str | None, trained: str | None, *, suite: bool) -> None:
@@ -253,7 +263,7 @@ def _verify(asked: Asked, key: Path) -> NoReturn:
 
     opened = load_any_key(key)
     if not isinstance(opened, Key):
-        found = measure_disguise(subject(asked, seeded=True), opened)
+        found = measure_disguise(subject(asked, seeded=True), key)
         typer.echo("\n".join(found.refusals[:10]) or f"measured, not proved: all that the key claims\n{found.quality}")
         if not found.kept:
             typer.echo(f"less than {key} claims")

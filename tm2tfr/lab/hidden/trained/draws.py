@@ -80,6 +80,11 @@ class Interchange:
         return any(each.variable == REST for each in self.exchanges)
 
 
+def stages_of(decoder: Decoder) -> tuple[ModelStage, ...]:
+    """Return all stages of weights, in the order of the computation."""
+    return ((-1, STAGES[0]), *((n, part) for n in range(len(decoder.layers)) for part in STAGES[1:]))
+
+
 def held_out(word: str) -> bool:
     """Return whether an input is never trained on."""
     return hashlib.sha256(word.encode()).digest()[0] < HELD_OUT
@@ -103,8 +108,7 @@ class SourceRuns:
     @cached_property
     def stages(self) -> tuple[ModelStage, ...]:
         """All stages, in the order of the computation."""
-        layers = range(len(self.decoder.layers))
-        return ((-1, STAGES[0]), *((n, part) for n in layers for part in STAGES[1:]))
+        return stages_of(self.decoder)
 
     @cached_property
     def variables(self) -> Mapping[str, ModelVariable]:

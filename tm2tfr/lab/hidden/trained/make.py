@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,13 +135,22 @@ class Remeasured:
 
 
 def remeasured(hidden: Decoder, key: TrainedKey, runs: SourceRuns) -> Remeasured:
-    """Measure the claims of a key anew, on the interchanges that its recipe draws."""
+    """Measure the claims of a key anew, on the interchanges that its recipe draws.
+
+    Raises:
+        DisguiseError: if the variables of the key are not those of its original.
+    """
     if (reason := _unfit(hidden, key)) is not None:
         return Remeasured(None, (reason,))
     width = hidden.layout.width
     if any(place.basis.shape[1] != width for place in key.places.values()):
         return Remeasured(None, (f"the key is about a stream of another width, and these weights have {width}",))
-    quality = quality_of(hidden, Projections(key.places, subspaces_of(runs), runs.stages), runs, key.recipe)
+    held = subspaces_of(runs)
+    _check_variables(key, runs, held)
+    if hidden.positions is not None and hidden.positions < runs.most:
+        what = f"the recipe of the key has runs of {runs.most} positions, and these weights have {hidden.positions}"
+        return Remeasured(None, (what,))
+    quality = quality_of(hidden, Projections(key.places, held, runs.stages), runs, key.recipe)
     refusals = []
     if hidden_digest(hidden) != key.digest:
         refusals.append("these are not the weights that this key was made with: their digests differ")
@@ -151,6 +160,19 @@ def remeasured(hidden: Decoder, key: TrainedKey, runs: SourceRuns) -> Remeasured
         none = RightShare()
         refusals += _less(f"interchange of {name}", *(q.variables.get(name, none) for q in (quality, key.quality)))
     return Remeasured(quality, tuple(refusals))
+
+
+def _check_variables(key: TrainedKey, runs: SourceRuns, held: Mapping[str, Sequence[str]]) -> None:
+    """Raise DisguiseError if the variables of a key are not those of its original."""
+    remedy = "make the key again with 'tm2tfr disguise'"
+    for name in sorted({*key.variables, *held}):
+        if name not in key.variables:
+            raise DisguiseError(f"the key lacks the variable {name!r} of its original: {remedy}")
+        if tuple(key.variables[name]) != held.get(name, ()):
+            raise DisguiseError(f"the variable {name!r} of the key is not the one of its original: {remedy}")
+        for place in held[name]:
+            if key.places[place].since != runs.variables[name].since:
+                raise DisguiseError(f"the place {place!r} of the key is after another stage than in its original: {remedy}")
 
 
 def _unfit(hidden: Decoder, key: TrainedKey) -> str | None:
