@@ -3,14 +3,17 @@
     {
       "format": "tm2tfr-key", "version": "1", "grade": 4, "name": "since-b", "seed": 7, "digest": "…",
       "recipe": {"seed": 7, "noise": 0.3, …},
-      "measured": {"answers": [92, 92], "interchange": [998, 1000], "effective": […], "rest": […], "moved": 0.31},
-      "variables": {"token": {"places": ["token"], "interchange": [310, 310]}, …},
-      "places": {"token": {"layer": 0, "part": "embedding", "labels": […], "basis": […], "scale": […], "offset": […]}, …},
+      "measured": {"answers": [92, 92], "interchange": [998, 1000], "effective": […], "between": […], "rest": […],
+                   "moved": 0.31},
+      "variables": {"token": {"places": ["token"], "interchange": [310, 310], "alone": [215, 215]}, …},
+      "places": {"token": {"layer": 0, "part": "embedding", "set": true, "labels": […], "basis": […], "scale": […],
+                           "offset": […], "error": {"mean": 0.01, "largest": 0.05}}, …},
       "heads": {"layers.2.heads.0": "layers.2.heads.0"},
       "made_on": {…}, "original": "…"
     }
 
-Layers count from 1, 0 for the embedding. A pair is how many are right, and of how many.
+Layers count from 1, 0 for the embedding. A pair is how many are right, and of how many; alone: of interchanges of this
+variable only that change an answer. A place that is not set belongs to no variable: no interchange measures it.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from tm2tfr.lab.hidden.key import FORMAT, VERSION, unpacked
 from tm2tfr.lab.hidden.trained.draws import stages_of
 from tm2tfr.lab.hidden.trained.measure import Quality, RightShare
 from tm2tfr.lab.hidden.trained.start import TrainedPlace
+from tm2tfr.lab.hidden.trained.values import DecodingError
 from tm2tfr.lab.hidden.words import role_of
 from tm2tfr.runs.plan import is_count
 from tm2tfr.transformer.storage import dumps
@@ -110,7 +114,7 @@ class TrainedKey:
     def truth(self) -> HiddenTruth:
         """What there is to find in the weights."""
         layout, width = self.original.layout, next(iter(self.places.values())).basis.shape[1]
-        held = {name: layout.subspace(name).holds or name for name in self.places}
+        held = {name: layout.subspace(name).holds or name for name in self.places if name in self.settable}
         heads = {path: self._head(of) for path, of in self.heads.items()}
         surface = surface_of(self.original)
         return HiddenTruth(
@@ -125,7 +129,7 @@ class TrainedKey:
                 for number, layer in enumerate(self.original.layers, start=1)
                 for unit in range(0 if layer.feed_forward is None else len(layer.feed_forward.units))
             ),
-            subspaces={held[name]: orthonormal(place.basis) for name, place in self.places.items()},
+            subspaces={called: orthonormal(self.places[name].basis) for name, called in held.items()},
             surface=frozenset(name for name in held.values() if name in surface),
         )
 
@@ -149,6 +153,7 @@ class TrainedKey:
                 name: {
                     "places": list(held),
                     "interchange": quality.variables[name].as_list() if name in quality.variables else None,
+                    "alone": quality.alone.get(name, RightShare()).as_list(),
                 }
                 for name, held in self.variables.items()
             },
@@ -162,8 +167,15 @@ class TrainedKey:
         layer, part = place.since or (-1, "embedding")
         labels = self.original.layout.subspace(name).labels
         numbers = {"basis": place.basis, "scale": place.scale, "offset": place.offset}
-        plain = {"layer": layer + 1, "part": part, "labels": None if labels is None else list(labels)}
-        return plain | {what: found.tolist() for what, found in numbers.items()}
+        plain = {"layer": layer + 1, "part": part, "set": name in self.settable}
+        plain["labels"] = None if labels is None else list(labels)
+        error = {"error": self.quality.decoding[name].as_dict()}
+        return plain | {what: found.tolist() for what, found in numbers.items()} | error
+
+    @property
+    def settable(self) -> frozenset[str]:
+        """The places of variables: what interchanges measure, and what there is to find."""
+        return frozenset(name for held in self.variables.values() for name in held)
 
     def text(self) -> str:
         """Return it as JSON, always the same."""
@@ -175,7 +187,7 @@ class TrainedKey:
 
 
 _COUNTED, _QUOTED = 10**9, 60
-FIGURES = ("answers", "interchange", "effective", "rest")
+FIGURES = ("answers", "interchange", "effective", "between", "rest")
 """What is measured of the whole, see `tm2tfr.lab.hidden.trained.measure.Quality`."""
 
 
@@ -192,13 +204,26 @@ def trained_key(found: PlainData, file: str = "<key>") -> TrainedKey:
                 f"its seed is {shortened(found['seed'])}, and that of its recipe {shortened(found['recipe']['seed'])}"
             )
         known = {str(name): each["interchange"] for name, each in variables.items() if each["interchange"] is not None}
-        answers, interchange, effective, rest = (_share(measured[name]) for name in FIGURES)
-        quality = Quality(answers, interchange, effective, rest, {name: _share(pair) for name, pair in known.items()})
+        alone = {str(name): _share(each["alone"]) for name, each in variables.items()}
+        answers, interchange, effective, between, rest = (_share(measured[name]) for name in FIGURES)
+        quality = Quality(
+            answers,
+            interchange,
+            effective,
+            between,
+            rest,
+            variables={name: _share(pair) for name, pair in known.items()},
+            alone={name: share for name, share in alone.items() if share.of},
+            decoding={str(name): _read_error(each["error"]) for name, each in found["places"].items()},
+        )
+        held = {name for each in variables.values() for name in each["places"]}
         original = unpacked(found["original"], file)
         for name, place in found["places"].items():
             labels = original.layout.subspace(name).labels
             if place["labels"] != (None if labels is None else list(labels)):
                 raise ShapeError(f"the labels of {name!r} are not those of the original")
+            if place["set"] is not (name in held):
+                raise ShapeError(f"{name!r} is {'' if name in held else 'not '}a place of a variable, and says otherwise")
         return _checked(
             TrainedKey(
                 name=str(found["name"]),
@@ -271,6 +296,10 @@ def _read_recipe(found: PlainData) -> TrainingRecipe:
         return TrainingRecipe(**found)
     except DisguiseError as error:
         raise ShapeError(f"recipe: {error}") from error
+
+
+def _read_error(found: PlainData) -> DecodingError:
+    return DecodingError(_read_number(found["mean"]), _read_number(found["largest"]))
 
 
 def _read_number(found: object) -> float:
