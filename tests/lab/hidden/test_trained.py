@@ -243,6 +243,7 @@ LAYER = "places.token.layer"
         ("recipe.measured", 1000.5, "recipe: measured cannot be 1000.5: use a whole number"),
         ("recipe.longest", 6.5, "recipe: longest cannot be 6.5: use a whole number"),
         ("recipe.noise", float("nan"), "recipe: noise cannot be nan: use a number"),
+        ("name", "c17", "its name is 'c17', and that of the original 'since-b'"),
         ("seed", 99, "its seed is 99, and that of its recipe 1"),
         (LAYER, 99, "'token' is after 'embedding' of layer 99, which the original does not have"),
         (LAYER, -3, "the layer of a place is a whole number, 0 or more, not -3"),
@@ -291,12 +292,13 @@ def test_a_key_with_other_variables_than_its_original_is_refused(tmp_path: Path)
     lacking, moved, swapped = (json.loads(json.dumps(document)) for _ in range(3))
     del lacking["places"][name], lacking["variables"][name]
     moved["places"][name]["layer"] += 1
-    swapped["variables"]["token"]["places"] = [name]
+    both = swapped["variables"]
+    both["token"]["places"], both[name]["places"] = both[name]["places"], both["token"]["places"]
     damaged = tmp_path / "key.json"
     for each, message in (
         (lacking, f"the key lacks the variable '{name}' of its original"),
         (moved, f"the place '{name}' of the key is after another stage than in its original"),
-        (swapped, "the variable 'token' of the key is not the one of its original"),
+        (swapped, f"the variable '{name}' of the key is not the one of its original"),
     ):
         damaged.write_text(json.dumps(each), encoding="utf-8")
         with pytest.raises(DisguiseError) as refused:

@@ -39,6 +39,7 @@ from tm2tfr.lab.hidden.trained.start import TrainedPlace
 from tm2tfr.lab.hidden.trained.values import DecodingError
 from tm2tfr.lab.hidden.words import role_of
 from tm2tfr.runs.plan import is_count
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.storage import dumps
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -248,7 +249,9 @@ def trained_key(found: PlainData, file: str = "<key>") -> TrainedKey:
 def _checked(key: TrainedKey) -> TrainedKey:
     """Return it; raise ShapeError if its places or heads do not fit each other or the original."""
     layout, widths = key.original.layout, {place.basis.shape[1] for place in key.places.values()}
-    stages = stages_of(key.original)
+    stages, called = stages_of(key.original), provenance.name(key.original.provenance)
+    if key.name != called:
+        raise ShapeError(f"its name is {shortened(key.name)}, and that of the original {called!r}")
     if len(widths) != 1:
         raise ShapeError("the places of a key are vectors of one width")
     for name, place in key.places.items():
