@@ -2,8 +2,9 @@
 
 ``python docs/learned/realistic.py`` makes all of them anew, one after the other, and prints what differs from the record;
 with names only those. ``--write`` records what is made, and keeps weights and key in ``realistic/`` if they reach what the
-suite has to; ``--table`` prints the table of the page. Digests are those of one platform, processor and its versions of
-torch and numpy, which the record names.
+suite has to; ``--measure`` fits scales and offsets of the kept keys to the kept weights anew, measures, and writes keys and
+records, without training; ``--table`` prints the table of the page. Digests are those of one platform, processor and its
+versions of torch and numpy, which the record names.
 """
 
 from __future__ import annotations
@@ -19,10 +20,15 @@ from typing import Any
 import numpy as np
 
 import tm2tfr
+from tm2tfr.api.hidden import _runs
+from tm2tfr.api.subject import Subject
+from tm2tfr.base.errors import DisguiseError
 from tm2tfr.base.files import write_text
+from tm2tfr.lab.hidden.key import hidden_digest
+from tm2tfr.lab.hidden.keys import load_any_key
 from tm2tfr.lab.hidden.suite import FORMAT, INDEX
-from tm2tfr.lab.hidden.trained.key import FIGURES, GRADE
-from tm2tfr.lab.hidden.trained.make import TrainedDisguise
+from tm2tfr.lab.hidden.trained.key import FIGURES, GRADE, TrainedKey
+from tm2tfr.lab.hidden.trained.make import TrainedDisguise, with_figures
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder, matrices
 
@@ -47,16 +53,18 @@ def made(record: Record) -> TrainedDisguise:
 def result(model: TrainedDisguise) -> Record:
     """Return what is recorded of a model."""
     key, decoder = model.key, model.decoder
-    worst = min(key.quality.variables.values(), key=lambda each: (each.share, each.of))
+    errors = [key.quality.decoding[name] for name in sorted(key.settable)]
     return {
         "digest": key.digest,
         "width": decoder.layout.width,
         "layers": len(decoder.layers),
         "heads": decoder.heads,
         "parameters": decoder.parameters,
-        "variables": len(key.quality.variables),
+        "variables": len(key.variables),
         **{name: getattr(key.quality, name).as_list() for name in FIGURES},
-        "worst": worst.as_list(),
+        "worst": key.quality.worst[1].as_list(),
+        "alone": len(key.quality.alone),
+        "error": [max(each.mean for each in errors), max(each.largest for each in errors)],
         "moved": round(key.moved, 3),
         "shape": {"compiled": shape(key.original), "trained": shape(decoder)},
         "made_on": dict(key.made_on),
@@ -75,6 +83,15 @@ def keep(name: str, model: TrainedDisguise) -> None:
         write_text(FOLDER / INDEX, json.dumps(index(new), indent=1) + "\n")
 
 
+def measured(record: Record) -> TrainedDisguise:
+    """Return a kept model, with a key that is fitted and measured anew."""
+    decoder = Subject.of(FOLDER / f"{record['source']}.safetensors").decoder
+    key = load_any_key(FOLDER / f"{record['source']}.json")
+    if not isinstance(key, TrainedKey) or hidden_digest(decoder) != key.digest:
+        raise DisguiseError(f"{record['source']}: these are not the weights of this key: make them anew")
+    return TrainedDisguise(decoder, with_figures(decoder, key, _runs(Subject.of(key.original), key.recipe.longest)))
+
+
 def index(found: Sequence[Record]) -> Record:
     """Return what ``tm2tfr score docs/learned/realistic --baseline blind`` reads: the suite's files."""
     names = [record["source"] for record in found if "result" in record and reaches(record["result"])]
@@ -91,12 +108,12 @@ def shape(decoder: Decoder) -> list[float]:
 
 def shapes(found: Sequence[Record]) -> str:
     """Return the sentence of the page about the entries of all models."""
-    told = []
+    said = []
     for what in ("compiled", "trained"):
         kurtosis, zeros = zip(*(record["result"]["shape"][what] for record in found), strict=True)
         none = "none of them 0" if not any(zeros) else f"{min(zeros):.0%} to {max(zeros):.0%} of them 0"
-        told.append(f"{what} ones have a kurtosis of {min(kurtosis):g} to {max(kurtosis):g}, and {none}")
-    return "; ".join(told)
+        said.append(f"{what} ones have a kurtosis of {min(kurtosis):g} to {max(kurtosis):g}, and {none}")
+    return "; ".join(said)
 
 
 def reaches(record: Record) -> bool:
@@ -109,12 +126,17 @@ def share(pair: Sequence[int]) -> float:
     return pair[0] / pair[1] if pair[1] else 1.0
 
 
+def told(pair: Sequence[int]) -> str:
+    """Return the share that is right, and of how many; a dash of none."""
+    return f"{share(pair):.3f} of {pair[1]}" if pair[1] else "–"
+
+
 def table(found: Sequence[Record]) -> str:
     """Return the table of the page: first the suite, then what does not reach what the suite has to."""
     lines = [
-        "| source | kind | width, layers, heads | variables | noise | moved | answers | interchange | effective "
-        "| least of a variable | strictness |",
-        "|" + "---|" * 11,
+        "| source | kind | width, layers, heads | variables, alone | noise | moved | answers | interchange | no-op "
+        "| effective | between | least of a variable | strictness | values |",
+        "|" + "---|" * 14,
     ]
     for record in sorted(found, key=lambda each: not reaches(each["result"])):
         made_of = record["result"]
@@ -123,10 +145,15 @@ def table(found: Sequence[Record]) -> str:
             f"`{record['source']}{options}`",
             record["kind"],
             f"{made_of['width']}, {made_of['layers']}, {made_of['heads']}",
-            str(made_of["variables"]),
+            f"{made_of['variables']}, {made_of['alone']}",
             f"{record['recipe']['noise']:g}",
             f"{made_of['moved']:.2f}",
-            *(f"{share(made_of[name]):.3f}" for name in ("answers", "interchange", "effective", "worst", "rest")),
+            f"{share(made_of['answers']):.3f}",
+            f"{share(made_of['interchange']):.3f}",
+            f"{1 - made_of['effective'][1] / made_of['interchange'][1]:.3f}",
+            *(told(made_of[name]) for name in ("effective", "between", "worst")),
+            f"{share(made_of['rest']):.3f}",
+            " ".join(f"{error:.2f}" for error in made_of["error"]),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -137,6 +164,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make the trained models of the documentation anew.")
     parser.add_argument("names", nargs="*", help="sources; by default all")
     parser.add_argument("--write", action="store_true", help="record what is made")
+    parser.add_argument("--measure", action="store_true", help="measure what is kept anew, and write keys and records")
     parser.add_argument("--table", action="store_true", help="print the table of what is recorded, and make nothing")
     given = parser.parse_args()
     if given.table:
@@ -147,17 +175,20 @@ def main() -> int:
         name = record["source"]
         if given.names and name not in given.names:
             continue
+        if given.measure and not (FOLDER / f"{name}.json").is_file():
+            print(f"{name}: not kept")
+            continue
         began = time.monotonic()
-        model = made(record)
+        model = measured(record) if given.measure else made(record)
         found = result(model)
         before = record.get("result")
         differs = before != found
         differing += differs
-        told = "differs from the record" if before and differs else "new" if differs else "as recorded"
-        print(f"{name}: {told}, {time.monotonic() - began:.0f} s\n{model.key.quality}", flush=True)
-        if given.write:
+        said = "differs from the record" if before and differs else "new" if differs else "as recorded"
+        print(f"{name}: {said}, {time.monotonic() - began:.0f} s\n{model.key.quality}", flush=True)
+        if given.write or given.measure:
             keep(name, model)
-    return 1 if differing and not given.write else 0
+    return 1 if differing and not (given.write or given.measure) else 0
 
 
 if __name__ == "__main__":

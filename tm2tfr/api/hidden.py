@@ -148,7 +148,7 @@ def measure_disguise(hidden: Given, key: AnyKey | str | Path) -> Remeasured:
         key: a key of grade 4, or the path to one.
 
     Raises:
-        DisguiseError: if the key cannot be read, or is of another grade.
+        DisguiseError: if the key cannot be read, is of another grade, or its variables are not those of its original.
     """
     from tm2tfr.lab.hidden.trained.key import TrainedKey
     from tm2tfr.lab.hidden.trained.make import remeasured
@@ -156,7 +156,11 @@ def measure_disguise(hidden: Given, key: AnyKey | str | Path) -> Remeasured:
     opened = _key(key)
     if not isinstance(opened, TrainedKey):
         raise DisguiseError(f"a key of grade {opened.grade} is proved, not measured: use verify_disguise(hidden, key)")
-    return remeasured(Subject.of(hidden).decoder, opened, _runs(Subject.of(opened.original), opened.recipe.longest))
+    weights = Subject.of(hidden).decoder
+    try:
+        return remeasured(weights, opened, _runs(Subject.of(opened.original), opened.recipe.longest))
+    except DisguiseError as error:
+        raise DisguiseError(f"{key}: {error}" if isinstance(key, str | Path) else str(error)) from error
 
 
 MOST_INPUTS, MOST_POSITIONS = 400, 32
@@ -175,7 +179,8 @@ def _runs(found: Subject, longest: int) -> SourceRuns:
     try:
         base = bases(found, engine="dense", dtype=None, max_positions=MOST_POSITIONS)
     except CompileError as error:
-        raise DisguiseError(f"{error}: grade 4 is trained on the interventions of a causal model") from error
+        what = f"grade 4 is trained on the interventions of a causal model, and {found.name} has none"
+        raise DisguiseError(f"{what}: name a machine, a circuit, a program or a formula") from error
     words: dict[str, int] = {}
     for word in islice(_inputs(found, longest), MOST_INPUTS):
         with suppress(Tm2tfrError):

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from tm2tfr.lab.hidden.key import Key
     from tm2tfr.lab.hidden.score import ClaimScores
     from tm2tfr.lab.hidden.suite import SuiteScores
+    from tm2tfr.lab.hidden.trained.measure import Quality
 
 
 GRADES = ("1", "2", "3", "4")
 TRAINED = "4"
 """The grade whose weights are trained."""
+LEEWAY = "less 1 or 0.5 % in each figure"
+"""What --verify allows, see `tm2tfr.lab.hidden.trained.make.LESS`: other processors round otherwise."""
 BASE_LINES = ("embeddings", "cancelling", "norms", "variance", "probe", "blind")
 
 
@@ -58,7 +61,7 @@ def disguise(
         float | None,
         number("Of grade 4: the noise in every entry, as a share of the root mean square of its matrix. Default: 0.3."),
     ] = None,
-    steps: Annotated[int | None, count("Of grade 4: the steps of training. Default: 1200.")] = None,
+    steps: Annotated[int | None, count("Of grade 4: the steps of training. Default: 1200.", least=1)] = None,
     all_up_to: Annotated[
         int | None,
         count("Also compare answers on all inputs of up to N tokens (circuits: all inputs), in float64 and float32."),
@@ -84,6 +87,8 @@ def disguise(
     given = next((name for name, value in asked_for.items() if value not in (None, False)), None)
     of_training = {"--noise": noise, "--steps": steps}
     trained = next((name for name, value in of_training.items() if value is not None), None)
+    if noise is not None:
+        _check_noise(noise)
     _refuse_grade(grade, given, trained, suite=suite)
     if (suite or verify is not None) and given is not None:
         raise UsageError(f"tm2tfr disguise: {given} is for weights that are being hidden: omit {given}")
@@ -142,6 +147,14 @@ def _refuse_beside_verify(asked: Asked, grade: str | None, *, written: bool) -> 
         raise UsageError("tm2tfr disguise: --verify is about a .safetensors file of weights: omit --from")
 
 
+def _check_noise(noise: float) -> None:
+    from tm2tfr.lab.hidden.trained.key import MOST_NOISE
+
+    if not 0 < noise <= MOST_NOISE:
+        remedy = f"use a number of more than 0, at most {MOST_NOISE}, for example 0.3"
+        raise UsageError(f"tm2tfr disguise: --noise cannot be {noise:g}: {remedy}")
+
+
 def _refuse_grade(grade: str | None, given: str | None, trained: str | None, *, suite: bool) -> None:
     """Raise UsageError for a grade and options, given ones of the other grades and of grade 4, that do not go together."""
     if grade != TRAINED:
@@ -171,7 +184,17 @@ def _train(found: Subject, output: Path, key: Path, *, seed: int, noise: float |
     typer.echo(f"  {'non-zero weights':<16} {own.original.nonzero:>9,} → {made.decoder.nonzero:,}")
     typer.echo(f"trained from noise of {own.recipe.noise:g}; the weights moved by {own.moved:.2f} of their norm")
     typer.echo(f"measured, not proved:\n{own.quality}\nwrote {output} and {key}")
+    _warn_low(own.quality)
     raise typer.Exit(0)
+
+
+def _warn_low(quality: Quality | None) -> None:
+    """Warn of figures so low that weights hardly keep the variables."""
+    from tm2tfr.cli.output import cautioned
+    from tm2tfr.lab.hidden.trained.measure import LOW
+
+    if quality is not None and quality.low:
+        typer.echo(cautioned(f"warning: less than {LOW:g}: {', '.join(quality.low)}"), err=True)
 
 
 def _refuse_subject(asked: Asked) -> None:
@@ -253,8 +276,10 @@ def _verify(asked: Asked, key: Path) -> NoReturn:
 
     opened = load_any_key(key)
     if not isinstance(opened, Key):
-        found = measure_disguise(subject(asked, seeded=True), opened)
-        typer.echo("\n".join(found.refusals[:10]) or f"measured, not proved: all that the key claims\n{found.quality}")
+        found = measure_disguise(subject(asked, seeded=True), key)
+        kept = f"measured, not proved: all that the key claims, {LEEWAY}\n{found.quality}"
+        typer.echo("\n".join(found.refusals[:10]) or kept)
+        _warn_low(found.quality)
         if not found.kept:
             typer.echo(f"less than {key} claims")
         raise typer.Exit(0 if found.kept else 1)

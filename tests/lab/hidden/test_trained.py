@@ -25,6 +25,7 @@ from tm2tfr.lab.hidden.trained.key import TrainedKey, TrainingRecipe
 from tm2tfr.lab.hidden.trained.make import TrainedDisguise, remeasured, trained
 from tm2tfr.lab.hidden.trained.measure import Projections, RightShare, measured
 from tm2tfr.lab.hidden.trained.start import started, subspaces_of
+from tm2tfr.lab.hidden.trained.values import decoding, refitted
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -64,7 +65,25 @@ def test_trained_weights_keep_their_variables_on_inputs_that_training_never_saw(
     assert key.quality.effective.of >= 80
     assert key.quality.rest.share >= 0.95
     assert set(key.quality.variables) == {"s", "mean", "one", "zero"}
+    assert key.quality.worst[1] == min(key.quality.alone.values(), key=lambda each: each.share)
+    assert sum(each.of for each in key.quality.alone.values()) <= key.quality.effective.of
+    assert 0 < max(each.mean for each in key.quality.decoding.values()) < 0.3
     assert 0.1 < key.moved < 0.6
+
+
+@pytest.mark.slow
+def test_scale_and_offset_are_fitted_after_training() -> None:
+    key, decoder = model().key, model().decoder
+    fed = [runs().fed(runs().base(word).run) for word in runs().part(unseen=True)]
+    start = started(runs(), runs().part(unseen=False), np.random.default_rng(SMALL.seed))
+    before = decoding(decoder, key.original, start.places, fed)
+    mean = [np.mean([each[name].mean for name in key.places]) for each in (before, key.quality.decoding)]
+    assert mean[1] < 0.8 * mean[0], mean
+    seen = [runs().fed(runs().base(word).run) for word in runs().part(unseen=False)]
+    false = {name: replace(place, scale=3 * place.scale, offset=place.offset + 7) for name, place in key.places.items()}
+    for name, place in refitted(decoder, key.original, false, seen).items():
+        np.testing.assert_allclose(place.scale, key.places[name].scale)
+        np.testing.assert_allclose(place.offset, key.places[name].offset)
 
 
 @pytest.mark.slow
@@ -126,6 +145,10 @@ def test_a_key_is_measured_anew_and_sabotage_is_found() -> None:
     claimed = replace(key.quality, rest=RightShare(50, 60))
     found = remeasured(decoder, replace(key, quality=claimed), runs())
     assert found.refusals == ("rest: 50 were measured, and the key claims 50 of 60",)
+    far = {name: replace(place, offset=place.offset + 0.1) for name, place in key.places.items()}
+    found = remeasured(decoder, replace(key, places=far), runs())
+    assert found.refusals
+    assert all(refused.startswith("values of ") for refused in found.refusals), found
     lower = replace(key.quality, variables={**key.quality.variables, "s": RightShare(0, key.quality.variables["s"].of)})
     assert remeasured(decoder, replace(key, quality=lower), runs()).kept  # it claims less than there is
 
@@ -154,14 +177,18 @@ def test_the_command_trains_measures_and_refuses(tmp_path: Path, capsys: pytest.
     save(model().decoder, weights)
     model().key.save(key)
     code, out, _ = said(capsys, "disguise", weights, "--verify", key)
-    assert (code, out.splitlines()[0]) == (0, "measured, not proved: all that the key claims")
+    assert (code, out.splitlines()[0]) == (
+        0,
+        "measured, not proved: all that the key claims, less 1 or 0.5 % in each figure",
+    )
     save(noised(model().decoder, 0.5), weights)
     code, out, _ = said(capsys, "disguise", weights, "--verify", key)
     assert (code, out.splitlines()[-1]) == (1, f"less than {key} claims")
 
     given = ("disguise", "c17", "--variant", "paper-hard", "--grade", "4", "--seed", "3", "--steps", "5", "--noise", "0.1")
-    code, out, _ = said(capsys, *given, "-o", weights, "--key", key)
+    code, out, err = said(capsys, *given, "-o", weights, "--key", key)
     assert (code, out.splitlines()[0]) == (0, "c17, grade 4, seed 3")
+    assert err.splitlines()[-1].startswith("warning: less than 0.9: "), err
     assert "trained from noise of 0.1; the weights moved by " in out
     assert json.loads(Path(key).read_text(encoding="utf-8"))["recipe"]["steps"] == 5
 
@@ -174,7 +201,10 @@ def test_the_command_trains_measures_and_refuses(tmp_path: Path, capsys: pytest.
         (("--suite", "--grade", "4"), "not all that are drawn can be trained: name a source for --grade 4"),
         (("c17", "--variant", "paper", "--grade", "4"), "plain attention, and these have layer norms"),
         (("looped-parity", "--grade", "4"), "plain attention, and these have loops"),
-        (("c17", "--grade", "4", "--noise", "0"), "noise cannot be 0.0: use for example 0.3"),
+        (("c17", "--grade", "4", "--noise", "-1"), "tm2tfr disguise: --noise cannot be -1: use a number of more than 0"),
+        (("c17", "--grade", "4", "--steps", "-4"), "--steps: -4 is out of range: use a whole number from 1 to 1e18"),
+        (("c17", "--grade", "4", "--steps", "1e9"), "steps cannot be 1000000000: use a whole number from 1 to 1,000,000"),
+        (("c17", "--grade", "4", "--noise", "0"), "--noise cannot be 0: use a number of more than 0, at most 100"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(
@@ -199,6 +229,81 @@ def test_other_grades_are_not_measured_and_torch_is_asked_for(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(DisguiseError, match=r"grade 4 is trained, which needs torch .*pip install 'tm2tfr\[torch\]'"):
         tm2tfr.disguise_by_training("half-adder")
+
+
+LAYER = "places.token.layer"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("recipe.longest", 10**9, "recipe: longest cannot be 1000000000: use a whole number from 1 to 32"),
+        ("recipe.measured", 10**9, "recipe: measured cannot be 1000000000: use a whole number from 1 to 20,000"),
+        ("recipe.measured", 1000.5, "recipe: measured cannot be 1000.5: use a whole number"),
+        ("recipe.longest", 6.5, "recipe: longest cannot be 6.5: use a whole number"),
+        ("recipe.noise", float("nan"), "recipe: noise cannot be nan: use a number"),
+        ("name", "c17", "its name is 'c17', and that of the original 'since-b'"),
+        ("seed", 99, "its seed is 99, and that of its recipe 1"),
+        (LAYER, 99, "'token' is after 'embedding' of layer 99, which the original does not have"),
+        (LAYER, -3, "the layer of a place is a whole number, 0 or more, not -3"),
+        (LAYER, 1e308, "the layer of a place is a whole number, 0 or more, not 1e+308"),
+        ("places.token.part", "nothing", "'token' is after 'nothing' of layer 0, which the original does not have"),
+        ("places.token.scale", [0.0] * 4, "'token' has a scale of 0, which loses its values"),
+        ("places.token.basis.0.0", 1e308, "the bases of its places are not orthonormal, each and together"),
+        ("places.token.labels", ["c", "b", "a", "BOS"], "the labels of 'token' are not those of the original"),
+        ("heads", {}, "its heads of layer 2 are not those of the original, each once"),
+        ("heads", {"layers.2.heads.0": "layers.0.heads.-1"}, "its heads of layer 2 are not those of the original"),
+        ("heads", "add", "it has heads of a layer that the original does not have"),
+        ("measured.moved", float("nan"), "nan is not a finite number, 0 or more"),
+        ("measured.moved", -5, "-5 is not a finite number, 0 or more"),
+        ("places.token.set", False, "'token' is a place of a variable, and says otherwise"),
+        ("places.token.error.mean", -1, "-1 is not a finite number, 0 or more"),
+        ("measured.answers", [10**400, 10**400], "… is not how many are right, and of how many"),
+        ("grade", 4.0, "its grade is 4.0, and it has the recipe of trained weights"),
+        ("grade", 3, "its grade is 3, and it has the recipe of trained weights"),
+        ("grade", "4", "its grade is '4', and it has the recipe of trained weights"),
+        ("recipe", "delete", "its grade is 4, and it has no recipe of trained weights"),
+    ],
+)
+def test_a_damaged_key_is_refused_with_its_file(path: str, value: Any, message: str, tmp_path: Path) -> None:
+    document = json.loads((script().FOLDER / "since-b.json").read_text(encoding="utf-8"))
+    *outer, last = (int(each) if each.isdigit() else each for each in path.split("."))
+    place = document
+    for each in outer:
+        place = place[each]
+    if value == "delete":
+        del place[last]
+    else:
+        place[last] = {**place[last], "layers.9.heads.9": "layers.9.heads.9"} if value == "add" else value
+    damaged = tmp_path / "key.json"
+    damaged.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(DisguiseError) as refused:
+        load_any_key(damaged)
+    assert str(refused.value).startswith(f"{damaged}: this key is damaged (")
+    assert message in str(refused.value)
+    assert str(refused.value).endswith("): make it again with 'tm2tfr disguise'")
+
+
+@pytest.mark.slow
+def test_a_key_with_other_variables_than_its_original_is_refused(tmp_path: Path) -> None:
+    document = json.loads((script().FOLDER / "since-b.json").read_text(encoding="utf-8"))
+    name = "!Q[b] & Q[a] | Q[b]"
+    lacking, moved, swapped = (json.loads(json.dumps(document)) for _ in range(3))
+    del lacking["places"][name], lacking["variables"][name]
+    moved["places"][name]["layer"] += 1
+    both = swapped["variables"]
+    both["token"]["places"], both[name]["places"] = both[name]["places"], both["token"]["places"]
+    damaged = tmp_path / "key.json"
+    for each, message in (
+        (lacking, f"the key lacks the variable '{name}' of its original"),
+        (moved, f"the place '{name}' of the key is after another stage than in its original"),
+        (swapped, f"the variable '{name}' of the key is not the one of its original"),
+    ):
+        damaged.write_text(json.dumps(each), encoding="utf-8")
+        with pytest.raises(DisguiseError) as refused:
+            tm2tfr.measure_disguise(script().FOLDER / "since-b.safetensors", damaged)
+        assert str(refused.value) == f"{damaged}: {message}: make the key again with 'tm2tfr disguise'"
 
 
 # ── the models of the page

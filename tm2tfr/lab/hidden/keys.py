@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tm2tfr.base.errors import DisguiseError
 from tm2tfr.lab.hidden.claim import HiddenTruth, answer
 from tm2tfr.lab.hidden.key import FORMAT, VERSION, Key, load_document, of_dict
-from tm2tfr.lab.hidden.trained.key import GRADE, TrainedKey, trained_key
+from tm2tfr.lab.hidden.trained.key import GRADE, TrainedKey, shortened, trained_key
+from tm2tfr.runs.plan import is_count
 
 AnyKey = Key | TrainedKey
 
@@ -18,8 +20,13 @@ def load_any_key(path: str | Path) -> AnyKey:
         DisguiseError: if it cannot be read, is not a key, or is damaged.
     """
     found = load_document(path)
-    if isinstance(found, dict) and tuple(map(found.get, ("format", "version", "grade"))) == (FORMAT, VERSION, GRADE):
-        return trained_key(found, str(path))
+    if isinstance(found, dict) and tuple(map(found.get, ("format", "version"))) == (FORMAT, VERSION):
+        trained, grade = "recipe" in found, found.get("grade")
+        if trained != (is_count(grade) and grade == GRADE):
+            what = f"its grade is {shortened(grade)}, and it has {'the' if trained else 'no'} recipe of trained weights"
+            raise DisguiseError(f"{path}: this key is damaged ({what}): make it again with 'tm2tfr disguise'")
+        if trained:
+            return trained_key(found, str(path))
     return of_dict(found, str(path))
 
 

@@ -64,6 +64,7 @@ class Interchange:
         exchanges: what is taken from it.
         wanted: the expected answers, see `SourceRuns.wanted`.
         effective: whether an answer differs from that without the interchange.
+        alone: whether one variable is exchanged, and no other.
     """
 
     word: str
@@ -73,11 +74,17 @@ class Interchange:
     exchanges: tuple[Exchange, ...]
     wanted: Floats
     effective: bool
+    alone: bool = False
 
     @property
     def rest(self) -> bool:
         """Whether everything but the variables is exchanged."""
         return any(each.variable == REST for each in self.exchanges)
+
+
+def stages_of(decoder: Decoder) -> tuple[ModelStage, ...]:
+    """Return all stages of weights, in the order of the computation."""
+    return ((-1, STAGES[0]), *((n, part) for n in range(len(decoder.layers)) for part in STAGES[1:]))
 
 
 def held_out(word: str) -> bool:
@@ -103,8 +110,7 @@ class SourceRuns:
     @cached_property
     def stages(self) -> tuple[ModelStage, ...]:
         """All stages, in the order of the computation."""
-        layers = range(len(self.decoder.layers))
-        return ((-1, STAGES[0]), *((n, part) for n in layers for part in STAGES[1:]))
+        return stages_of(self.decoder)
 
     @cached_property
     def variables(self) -> Mapping[str, ModelVariable]:
@@ -216,11 +222,13 @@ def _drawn(
         here, source = runs.base(chance.choice(words)), runs.base(chance.choice(words))
         settings: dict[tuple[str, int], CausalValue] = {}
         exchanges: list[Exchange] = []
+        put = set[str]()
         chosen = [name] + ([chance.choice(names)] if chance.random() < SEVERAL else [])
         for each in chosen:
             at = _place(runs, here, source, each, chance)
             if at is None or (each, at[0]) in settings:
                 break
+            put.add(each)
             for own in (each, *([runs.squares[each]] if each in runs.squares else [])):
                 settings[own, at[0]] = source.run.cells[at[1]][own]
                 exchanges.append(Exchange(own, written[own], *at))
@@ -234,7 +242,7 @@ def _drawn(
         wanted, before = runs.wanted(here.input, run), runs.wanted(here.input, here.run)
         effective = not np.array_equal(wanted, before, equal_nan=True)
         tokens, other = runs.fed(run), runs.fed(source.run)
-        return Interchange(here.input, source.input, tokens, other, tuple(exchanges), wanted, effective)
+        return Interchange(here.input, source.input, tokens, other, tuple(exchanges), wanted, effective, len(put) == 1)
     return None
 
 

@@ -27,6 +27,7 @@ from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.weights import Decoder
 
 EVERY, NOISY = 10, 0.6
+LESS_NOISE = "use less noise (--noise, noise=…), or another seed"
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def fit(
     """Add noise to weights and train them, in place, on one thread; `progress` is called with the number of steps done.
 
     Raises:
-        DisguiseError: if the loss is not finite.
+        DisguiseError: if the loss or a weight is not finite.
     """
     trained = list(network.parameters())
     noisy = options.noisy()
@@ -134,9 +135,11 @@ def fit(
             loss.backward()
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimiser.step()
-            if step % 100 == 0 and not math.isfinite(float(loss.detach())):
-                raise DisguiseError(f"the loss of step {step:,} is {float(loss.detach())}: use less noise, or another seed")
+            if not math.isfinite(error := float(loss.detach())):
+                raise DisguiseError(f"training fails: the loss of step {step + 1:,} is {error}: {LESS_NOISE}")
             progress(step + 1)
+    if not all(bool(each.isfinite().all()) for each in trained):
+        raise DisguiseError(f"training fails: a weight is not a finite number: {LESS_NOISE}")
 
 
 def _batches(number: int, options: Fit, chance: np.random.Generator) -> Iterator[Tensor]:

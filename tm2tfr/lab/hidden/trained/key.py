@@ -3,14 +3,17 @@
     {
       "format": "tm2tfr-key", "version": "1", "grade": 4, "name": "since-b", "seed": 7, "digest": "…",
       "recipe": {"seed": 7, "noise": 0.3, …},
-      "measured": {"answers": [92, 92], "interchange": [998, 1000], "effective": […], "rest": […], "moved": 0.31},
-      "variables": {"token": {"places": ["token"], "interchange": [310, 310]}, …},
-      "places": {"token": {"layer": 0, "part": "embedding", "labels": […], "basis": […], "scale": […], "offset": […]}, …},
+      "measured": {"answers": [92, 92], "interchange": [998, 1000], "effective": […], "between": […], "rest": […],
+                   "moved": 0.31},
+      "variables": {"token": {"places": ["token"], "interchange": [310, 310], "alone": [215, 215]}, …},
+      "places": {"token": {"layer": 0, "part": "embedding", "set": true, "labels": […], "basis": […], "scale": […],
+                           "offset": […], "error": {"mean": 0.01, "largest": 0.05}}, …},
       "heads": {"layers.2.heads.0": "layers.2.heads.0"},
       "made_on": {…}, "original": "…"
     }
 
-Layers count from 1, 0 for the embedding. A pair is how many are right, and of how many.
+Layers count from 1, 0 for the embedding. A pair is how many are right, and of how many; alone: of interchanges of this
+variable only that change an answer. A place that is not set belongs to no variable: no interchange measures it.
 """
 
 from __future__ import annotations
@@ -30,13 +33,22 @@ from tm2tfr.base.files import write_text
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.hidden.claim import HiddenTruth, orthonormal, surface_of
 from tm2tfr.lab.hidden.key import FORMAT, VERSION, unpacked
+from tm2tfr.lab.hidden.trained.draws import stages_of
 from tm2tfr.lab.hidden.trained.measure import Quality, RightShare
 from tm2tfr.lab.hidden.trained.start import TrainedPlace
+from tm2tfr.lab.hidden.trained.values import DecodingError
 from tm2tfr.lab.hidden.words import role_of
+from tm2tfr.runs.plan import is_count
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.storage import dumps
 from tm2tfr.transformer.weights import Decoder, Head
 
 GRADE = 4
+MOST = {"seed": 10**18, "steps": 10**6, "longest": 32, "interchanges": 20_000, "measured": 20_000}
+"""The most that a recipe may ask for: a key from elsewhere must not keep a computer busy for days."""
+MOST_NOISE = 100
+UNIT = 1e-6
+"""How far the vectors of a key may be from orthonormal."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +72,15 @@ class TrainingRecipe:
     measured: int = 1000
 
     def __post_init__(self) -> None:
-        for name in ("noise", "lr", "steps", "longest", "interchanges", "measured"):
-            own, least = getattr(self, name), 0.0 if name in ("noise", "lr") else 0.5
-            if not least < own < np.inf:
-                raise DisguiseError(f"{name} cannot be {own}: use for example {getattr(TrainingRecipe, name)}")
+        for name in ("noise", "lr"):
+            own = getattr(self, name)
+            if isinstance(own, bool) or not isinstance(own, int | float) or not 0 < own <= MOST_NOISE:
+                least = f"use a number of more than 0, at most {MOST_NOISE}"
+                raise DisguiseError(f"{name} cannot be {own!r}: {least}, for example {getattr(TrainingRecipe, name)}")
+        for name, most in MOST.items():
+            number, fewest = getattr(self, name), 0 if name == "seed" else 1
+            if not is_count(number, fewest) or number > most:
+                raise DisguiseError(f"{name} cannot be {shortened(number)}: use a whole number from {fewest} to {most:,}")
 
 
 @dataclass(frozen=True)
@@ -98,7 +115,7 @@ class TrainedKey:
     def truth(self) -> HiddenTruth:
         """What there is to find in the weights."""
         layout, width = self.original.layout, next(iter(self.places.values())).basis.shape[1]
-        held = {name: layout.subspace(name).holds or name for name in self.places}
+        held = {name: layout.subspace(name).holds or name for name in self.places if name in self.settable}
         heads = {path: self._head(of) for path, of in self.heads.items()}
         surface = surface_of(self.original)
         return HiddenTruth(
@@ -113,7 +130,7 @@ class TrainedKey:
                 for number, layer in enumerate(self.original.layers, start=1)
                 for unit in range(0 if layer.feed_forward is None else len(layer.feed_forward.units))
             ),
-            subspaces={held[name]: orthonormal(place.basis) for name, place in self.places.items()},
+            subspaces={called: orthonormal(self.places[name].basis) for name, called in held.items()},
             surface=frozenset(name for name in held.values() if name in surface),
         )
 
@@ -137,6 +154,7 @@ class TrainedKey:
                 name: {
                     "places": list(held),
                     "interchange": quality.variables[name].as_list() if name in quality.variables else None,
+                    "alone": quality.alone.get(name, RightShare()).as_list(),
                 }
                 for name, held in self.variables.items()
             },
@@ -150,8 +168,15 @@ class TrainedKey:
         layer, part = place.since or (-1, "embedding")
         labels = self.original.layout.subspace(name).labels
         numbers = {"basis": place.basis, "scale": place.scale, "offset": place.offset}
-        plain = {"layer": layer + 1, "part": part, "labels": None if labels is None else list(labels)}
-        return plain | {what: found.tolist() for what, found in numbers.items()}
+        plain = {"layer": layer + 1, "part": part, "set": name in self.settable}
+        plain["labels"] = None if labels is None else list(labels)
+        error = {"error": self.quality.decoding[name].as_dict()}
+        return plain | {what: found.tolist() for what, found in numbers.items()} | error
+
+    @property
+    def settable(self) -> frozenset[str]:
+        """The places of variables: what interchanges measure, and what there is to find."""
+        return frozenset(name for held in self.variables.values() for name in held)
 
     def text(self) -> str:
         """Return it as JSON, always the same."""
@@ -162,7 +187,8 @@ class TrainedKey:
         write_text(path, self.text())
 
 
-FIGURES = ("answers", "interchange", "effective", "rest")
+_COUNTED, _QUOTED = 10**9, 60
+FIGURES = ("answers", "interchange", "effective", "between", "rest")
 """What is measured of the whole, see `tm2tfr.lab.hidden.trained.measure.Quality`."""
 
 
@@ -174,57 +200,118 @@ def trained_key(found: PlainData, file: str = "<key>") -> TrainedKey:
     """
     try:
         measured, variables = found["measured"], found["variables"]
+        if found["seed"] != found["recipe"]["seed"]:
+            raise ShapeError(
+                f"its seed is {shortened(found['seed'])}, and that of its recipe {shortened(found['recipe']['seed'])}"
+            )
         known = {str(name): each["interchange"] for name, each in variables.items() if each["interchange"] is not None}
-        answers, interchange, effective, rest = (_share(measured[name]) for name in FIGURES)
-        quality = Quality(answers, interchange, effective, rest, {name: _share(pair) for name, pair in known.items()})
+        alone = {str(name): _share(each["alone"]) for name, each in variables.items()}
+        answers, interchange, effective, between, rest = (_share(measured[name]) for name in FIGURES)
+        quality = Quality(
+            answers,
+            interchange,
+            effective,
+            between,
+            rest,
+            variables={name: _share(pair) for name, pair in known.items()},
+            alone={name: share for name, share in alone.items() if share.of},
+            decoding={str(name): _read_error(each["error"]) for name, each in found["places"].items()},
+        )
+        held = {name for each in variables.values() for name in each["places"]}
+        original = unpacked(found["original"], file)
+        for name, place in found["places"].items():
+            labels = original.layout.subspace(name).labels
+            if place["labels"] != (None if labels is None else list(labels)):
+                raise ShapeError(f"the labels of {name!r} are not those of the original")
+            if place["set"] is not (name in held):
+                raise ShapeError(f"{name!r} is {'' if name in held else 'not '}a place of a variable, and says otherwise")
         return _checked(
             TrainedKey(
                 name=str(found["name"]),
-                recipe=TrainingRecipe(**found["recipe"]),
+                recipe=_read_recipe(found["recipe"]),
                 digest=str(found["digest"]),
-                original=unpacked(found["original"], file),
+                original=original,
                 places={str(name): _read_place(each) for name, each in found["places"].items()},
                 variables={str(name): tuple(map(str, each["places"])) for name, each in variables.items()},
                 heads={str(path): str(of) for path, of in found["heads"].items()},
                 quality=quality,
-                moved=float(measured["moved"]),
+                moved=_read_number(measured["moved"]),
                 made_on={str(name): str(each) for name, each in found["made_on"].items()},
             )
         )
     except DisguiseError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, Tm2tfrError) as error:
-        said = f"{type(error).__name__}: {error}"
+        said = str(error) if isinstance(error, Tm2tfrError) else f"{type(error).__name__}: {error}"
         raise DisguiseError(f"{file}: this key is damaged ({said}): make it again with 'tm2tfr disguise'") from error
 
 
 def _checked(key: TrainedKey) -> TrainedKey:
-    """Return it; raise ShapeError if its places do not fit each other or the original."""
+    """Return it; raise ShapeError if its places or heads do not fit each other or the original."""
     layout, widths = key.original.layout, {place.basis.shape[1] for place in key.places.values()}
+    stages, called = stages_of(key.original), provenance.name(key.original.provenance)
+    if key.name != called:
+        raise ShapeError(f"its name is {shortened(key.name)}, and that of the original {called!r}")
     if len(widths) != 1:
         raise ShapeError("the places of a key are vectors of one width")
     for name, place in key.places.items():
         own = layout.subspace(name).width
         if place.basis.shape[0] != own or place.scale.shape != (own,) or place.offset.shape != (own,):
             raise ShapeError(f"the place of {name!r} has {place.basis.shape[0]} dimensions, and the original has {own}")
-        if not np.allclose(place.basis @ place.basis.T, np.eye(own), atol=1e-6):
-            raise ShapeError(f"the basis of {name!r} is not orthonormal")
+        if place.since not in stages:
+            layer, part = place.since or (-1, "")
+            raise ShapeError(f"{name!r} is after {part!r} of layer {layer + 1}, which the original does not have")
+        if not place.scale.all():
+            raise ShapeError(f"{name!r} has a scale of 0, which loses its values")
+    every = np.concatenate([place.basis for place in key.places.values()])
+    if np.abs(every).max(initial=0.0) > 2 or not np.allclose(every @ every.T, np.eye(len(every)), atol=UNIT):
+        raise ShapeError("the bases of its places are not orthonormal, each and together")
     for name in (name for held in key.variables.values() for name in held):
         if name not in key.places:
             raise ShapeError(f"the subspace {name!r} has no place")
-    for path in key.heads.values():
-        key._head(path)
+    for number, own_layer in enumerate(key.original.layers, start=1):
+        own_heads = {f"layers.{number}.heads.{k}" for k in range(len(own_layer.heads))}
+        given = {path: of for path, of in key.heads.items() if path.startswith(f"layers.{number}.")}
+        if not set(given) == own_heads == set(given.values()):
+            raise ShapeError(f"its heads of layer {number} are not those of the original, each once")
+    if len(key.heads) != key.original.heads:
+        raise ShapeError("it has heads of a layer that the original does not have")
     return key
 
 
 def _share(pair: object) -> RightShare:
-    if not isinstance(pair, list) or [type(each) for each in pair] != [int, int] or not 0 <= pair[0] <= pair[1]:
-        raise TypeError(f"{pair!r} is not how many are right, and of how many")
+    if not isinstance(pair, list) or [type(each) for each in pair] != [int, int] or not 0 <= pair[0] <= pair[1] <= _COUNTED:
+        raise ShapeError(f"{shortened(pair)} is not how many are right, and of how many")
     return RightShare(*pair)
 
 
 def _read_place(found: PlainData) -> TrainedPlace:
     numbers = [np.array(found[name], dtype=np.float64) for name in ("basis", "scale", "offset")]
     if numbers[0].ndim != 2 or not all(np.isfinite(each).all() for each in numbers):
-        raise TypeError("a basis is a list of vectors of finite numbers")
-    return TrainedPlace(numbers[0], numbers[1], numbers[2], (int(found["layer"]) - 1, str(found["part"])))
+        raise ShapeError("a basis is a list of vectors of finite numbers")
+    if not is_count(found["layer"]):
+        raise ShapeError(f"the layer of a place is a whole number, 0 or more, not {shortened(found['layer'])}")
+    return TrainedPlace(numbers[0], numbers[1], numbers[2], (found["layer"] - 1, str(found["part"])))
+
+
+def _read_recipe(found: PlainData) -> TrainingRecipe:
+    try:
+        return TrainingRecipe(**found)
+    except DisguiseError as error:
+        raise ShapeError(f"recipe: {error}") from error
+
+
+def _read_error(found: PlainData) -> DecodingError:
+    return DecodingError(_read_number(found["mean"]), _read_number(found["largest"]))
+
+
+def _read_number(found: object) -> float:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < np.inf:
+        raise ShapeError(f"{shortened(found)} is not a finite number, 0 or more")
+    return float(found)
+
+
+def shortened(found: object) -> str:
+    """Return a value as an error quotes it: what is long is cut."""
+    text = repr(found)
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"

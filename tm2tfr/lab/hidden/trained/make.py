@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tm2tfr.lab.hidden.trained.draws import Interchange, SourceRuns, interchange
 from tm2tfr.lab.hidden.trained.key import FIGURES, TrainedKey, TrainingRecipe
 from tm2tfr.lab.hidden.trained.measure import Projections, Quality, RightShare, measured
 from tm2tfr.lab.hidden.trained.start import Start, started, subspaces_of
+from tm2tfr.lab.hidden.trained.values import decoding, refitted
 from tm2tfr.lab.line.pool import versions
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.transformer import provenance
@@ -24,6 +25,8 @@ OF_REST = 4
 """There is one interchange of the rest for this many of variables."""
 LESS = 0.005
 """A figure that is measured anew may be less by this share, or by one: other processors round otherwise."""
+ROUNDED = 1e-4
+"""By how much an error of decoded values may be larger."""
 HELD = "held out"
 """What sets the interchanges of measuring apart from those of training."""
 
@@ -59,7 +62,6 @@ def trained(runs: SourceRuns, recipe: TrainingRecipe, progress: Progress | None 
     chance = np.random.default_rng(recipe.seed)
     start = started(runs, seen[:LOOKED_AT], chance)
     held = subspaces_of(runs)
-    projections = Projections(start.places, held, runs.stages)
     drawn, many = list[Interchange](), recipe.interchanges + recipe.interchanges // OF_REST
 
     def told(done: int) -> None:
@@ -73,26 +75,37 @@ def trained(runs: SourceRuns, recipe: TrainingRecipe, progress: Progress | None 
     options = Fit(steps=recipe.steps, noise=recipe.noise, lr=recipe.lr)
     fit(network, InterchangePool(runs, drawn, start.places, torch.float32), options, chance, lambda done: told(many + done))
     decoder, place = network.written(), made_on(torch.device("cpu"))
+    places = {name: place for name, place in start.places.items() if place.since is not None}
     key = TrainedKey(
         name=provenance.name(runs.decoder.provenance),
         recipe=recipe,
         digest=hidden_digest(decoder),
         original=runs.decoder,
-        places={name: place for name, place in start.places.items() if place.since is not None},
+        places=places,
         variables=held,
         heads=_heads(start),
-        quality=quality_of(decoder, projections, runs, recipe),
+        quality=Quality(),
         moved=_moved(start.decoder, decoder),
         made_on={name: place[name] for name in ("platform", "processor")} | versions(("numpy", "torch")),
     )
-    return TrainedDisguise(decoder, key)
+    return TrainedDisguise(decoder, with_figures(decoder, key, runs))
 
 
-def quality_of(decoder: Decoder, projections: Projections, runs: SourceRuns, recipe: TrainingRecipe) -> Quality:
-    """Return how well weights keep to projections, on the inputs that are held out."""
-    unseen = runs.part(unseen=True)
+def with_figures(decoder: Decoder, key: TrainedKey, runs: SourceRuns) -> TrainedKey:
+    """Return a key with scales and offsets fitted to weights on training's inputs, and what is measured on the others."""
+    seen = [runs.fed(runs.base(word).run) for word in runs.part(unseen=False)]
+    fitted = replace(key, places=refitted(decoder, runs.decoder, key.places, seen))
+    return replace(fitted, quality=quality_of(decoder, fitted, runs))
+
+
+def quality_of(decoder: Decoder, key: TrainedKey, runs: SourceRuns) -> Quality:
+    """Return how well weights keep to the places of a key, on the inputs that are held out."""
+    unseen, recipe = runs.part(unseen=True), key.recipe
     plain = {runs.fed(runs.base(word).run): runs.wanted(word, runs.base(word).run) for word in unseen}
-    return measured(decoder, projections, _interchanges(runs, unseen, recipe.measured, f"{recipe.seed} {HELD}"), plain)
+    drawn = _interchanges(runs, unseen, recipe.measured, f"{recipe.seed} {HELD}")
+    quality = measured(decoder, Projections(key.places, subspaces_of(runs), runs.stages), drawn, plain)
+    quality.decoding = decoding(decoder, runs.decoder, key.places, list(plain))
+    return quality
 
 
 def _interchanges(runs: SourceRuns, words: tuple[str, ...], count: int, seed: str) -> Iterator[Interchange]:
@@ -135,22 +148,49 @@ class Remeasured:
 
 
 def remeasured(hidden: Decoder, key: TrainedKey, runs: SourceRuns) -> Remeasured:
-    """Measure the claims of a key anew, on the interchanges that its recipe draws."""
+    """Measure the claims of a key anew, on the interchanges that its recipe draws.
+
+    Raises:
+        DisguiseError: if the variables of the key are not those of its original.
+    """
     if (reason := _unfit(hidden, key)) is not None:
         return Remeasured(None, (reason,))
     width = hidden.layout.width
     if any(place.basis.shape[1] != width for place in key.places.values()):
         return Remeasured(None, (f"the key is about a stream of another width, and these weights have {width}",))
-    quality = quality_of(hidden, Projections(key.places, subspaces_of(runs), runs.stages), runs, key.recipe)
+    _check_variables(key, runs, subspaces_of(runs))
+    if hidden.positions is not None and hidden.positions < runs.most:
+        what = f"the recipe of the key has runs of {runs.most} positions, and these weights have {hidden.positions}"
+        return Remeasured(None, (what,))
+    quality = quality_of(hidden, key, runs)
     refusals = []
     if hidden_digest(hidden) != key.digest:
         refusals.append("these are not the weights that this key was made with: their digests differ")
     for name in FIGURES:
         refusals += _less(name, getattr(quality, name), getattr(key.quality, name))
     for name in sorted({*quality.variables, *key.quality.variables}):
-        none = RightShare()
-        refusals += _less(f"interchange of {name}", *(q.variables.get(name, none) for q in (quality, key.quality)))
+        for what, kind in (("interchange of", "variables"), ("effective interchange of", "alone")):
+            pair = (getattr(each, kind).get(name, RightShare()) for each in (quality, key.quality))
+            refusals += _less(f"{what} {name}", *pair)
+    for name, error in quality.decoding.items():
+        claimed = key.quality.decoding[name]
+        if not (error.mean <= claimed.mean + ROUNDED and error.largest <= claimed.largest + ROUNDED):
+            what = f"an error of {error.mean:g} on average and {error.largest:g} at most"
+            refusals.append(f"values of {name}: {what}, and the key claims {claimed.mean:g} and {claimed.largest:g}")
     return Remeasured(quality, tuple(refusals))
+
+
+def _check_variables(key: TrainedKey, runs: SourceRuns, held: Mapping[str, Sequence[str]]) -> None:
+    """Raise DisguiseError if the variables of a key are not those of its original."""
+    remedy = "make the key again with 'tm2tfr disguise'"
+    for name in sorted({*key.variables, *held}):
+        if name not in key.variables:
+            raise DisguiseError(f"the key lacks the variable {name!r} of its original: {remedy}")
+        if tuple(key.variables[name]) != held.get(name, ()):
+            raise DisguiseError(f"the variable {name!r} of the key is not the one of its original: {remedy}")
+        for place in held[name]:
+            if key.places[place].since != runs.variables[name].since:
+                raise DisguiseError(f"the place {place!r} of the key is after another stage than in its original: {remedy}")
 
 
 def _unfit(hidden: Decoder, key: TrainedKey) -> str | None:

@@ -17,9 +17,12 @@ from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.lab.hidden.trained.draws import REST, Interchange, padded
 from tm2tfr.lab.hidden.trained.start import TrainedPlace
+from tm2tfr.lab.hidden.trained.values import DecodingError
 from tm2tfr.transformer.matrix import AnyArray, Floats
 from tm2tfr.transformer.weights import Decoder
 
+LOW = 0.9
+"""A figure below is worth a warning."""
 _Change = tuple[int, int, Floats, Floats]
 """The number of a run, the position, the projection onto what is exchanged, and the stream that it is taken from."""
 
@@ -52,25 +55,57 @@ class Quality:
 
     Args:
         answers: the inputs on which every answer is right.
-        interchange: the interchanges of variables after which every answer is right; effective: of those that change one.
-        rest: the interchanges of everything else after which every answer is as before.
-        variables: those of `interchange` that exchange a variable.
+        interchange: the interchanges of variables after which every answer is right; effective: of those that change one;
+            between: of those again, with a variable that is written neither by the embedding nor by the last stage.
+        rest: the interchanges of everything outside all places after which every answer is as before.
+        variables: those of `interchange` that exchange a variable; alone: of the effective ones, those that exchange no
+            other variable.
+        decoding: place -> how far its values are from those of the original.
     """
 
     answers: RightShare = field(default_factory=RightShare)
     interchange: RightShare = field(default_factory=RightShare)
     effective: RightShare = field(default_factory=RightShare)
+    between: RightShare = field(default_factory=RightShare)
     rest: RightShare = field(default_factory=RightShare)
     variables: dict[str, RightShare] = field(default_factory=dict)
+    alone: dict[str, RightShare] = field(default_factory=dict)
+    decoding: dict[str, DecodingError] = field(default_factory=dict)
+
+    @property
+    def worst(self) -> tuple[str, RightShare]:
+        """The variable whose effective interchanges alone are right least often; of none, an empty name."""
+        found = min(self.alone.items(), key=lambda each: (each[1].share, each[1].of), default=("", RightShare()))
+        return found[0], found[1]
+
+    @property
+    def low(self) -> list[str]:
+        """The figures that are less than `LOW`, in words."""
+        figures = {"answers": self.answers, "interchange": self.interchange, "effective": self.effective}
+        figures |= {"between": self.between, "strictness": self.rest}
+        figures |= {f"the variable {name}": share for name, share in self.alone.items()}
+        return [f"{name} {share.share:.3f}" for name, share in figures.items() if share.share < LOW]
 
     def __str__(self) -> str:
+        name, worst = self.worst
         rows = (
             ("answers right", self.answers, "inputs that training never saw"),
             ("interchange accuracy", self.interchange, "interchanges of variables between such inputs"),
-            ("  of those", self.effective, "that change an answer"),
-            ("strictness", self.rest, "interchanges of everything else"),
+            ("  of those", self.effective, "that change an answer; the others are right if nothing is exchanged"),
+            ("  of those", self.between, "of variables between the embedding and the last stage"),
+            ("least of a variable", worst, f"that change an answer, of {name} alone" if name else "that change an answer"),
+            ("strictness", self.rest, "interchanges of everything outside all places of the key"),
         )
-        lines = (f"  {what:<21} {share.share:.3f}  {share.right:,} of {share.of:,} {of}" for what, share, of in rows)
+        lines = [
+            f"  {what:<21} {f'{share.share:.3f}' if share.of else '–':<5}  {share.right:,} of {share.of:,} {of}"
+            for what, share, of in rows
+        ]
+        if self.decoding:
+            place, error = max(self.decoding.items(), key=lambda each: each[1].mean)
+            told = f"mean error at the worst place, as a share of the range of its values; at most {error.largest:.3f}"
+            lines.append(f"  {'values':<21} {error.mean:.3f}  {told} ({place})")
+        if without := sorted(set(self.variables) - set(self.alone)):
+            lines.append(f"  not measured alone    {len(without):<5,}  variables, which change no answer alone")
         return "\n".join(lines)
 
 
@@ -115,6 +150,7 @@ def measured(
         plain: tokens of runs without interchange -> the expected answers.
     """
     dense, quality = DenseDecoder(decoder), Quality()
+    outer = {stage for n, stage in enumerate(projections.of_rest) if n in (0, len(projections.of_rest) - 1)}
     for right in _right(dense, list(plain), list(plain.values())):
         quality.answers.add(right)
     every = list(drawn)
@@ -138,8 +174,12 @@ def measured(
             quality.interchange.add(right)
             if each.effective:
                 quality.effective.add(right)
+                if any(one.stage not in outer for one in each.exchanges):
+                    quality.between.add(right)
             for name in dict.fromkeys(one.variable for one in each.exchanges):
                 quality.variables.setdefault(name, RightShare()).add(right)
+                if each.effective and each.alone:
+                    quality.alone.setdefault(name, RightShare()).add(right)
     return quality
 
 
