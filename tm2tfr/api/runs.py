@@ -139,7 +139,7 @@ def activations(
     """Return the chapter's activation vectors A(0), A(1), A(2), A(3.5), A(4), H(4) and A(5) at a position of a run.
 
     A universal decoder also has ``rule``: the rule that ends at this position, and the rule that is found. For a circuit,
-    program or formula, the keys are ``embedding`` and its sublayers, such as ``1 attention``.
+    program or formula, the keys are ``embedding`` and its layers, such as ``1 attention``: the stream after the layer.
 
     >>> import tm2tfr
     >>> tm2tfr.activations("chapter", "11", 2)["A(1)"]["e_x"]

@@ -307,7 +307,9 @@ def check(
         ),
     ] = None,
     contents: Annotated[list[Path] | None, BYTES] = None,
-    format: Annotated[str, choice("Lines for people, or one JSON object per run.", of=REPORTS)] = "text",
+    format: Annotated[
+        str, choice("Lines for people, or one JSON object per run (--all-up-to: one for all).", of=REPORTS)
+    ] = "text",
     plan: CheckGroup,
     changes: ChangesOption = None,
     softness: SoftGroup,

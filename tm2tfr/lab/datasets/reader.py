@@ -41,12 +41,12 @@ def read(text: str | bytes, *, file: str, folder: Path | None = None) -> Dataset
     """
     source = decoded(text, file=file)
     reading = Reading(Log(source))
-    root = compose(source)
     machine = f"write a spec that lists it, such as 'machines: [{file}]' with 'inputs: {{up to: 3}}'"
+    if Path(file).suffix in (".jff", ".tm"):
+        reading.error(None, "this is a machine, not a spec", machine)
+        raise reading.log.failure()
+    root = compose(source)
     if not isinstance(root, Map):
-        if Path(file).suffix in (".jff", ".tm"):
-            reading.error(None, "this is a machine, not a spec", machine)
-            raise reading.log.failure()
         empty = root is None or (isinstance(root, Scalar) and root.null)
         what = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
         reading.error(None if empty else root, what, "a spec has at least the keys 'machines' and 'inputs'")
