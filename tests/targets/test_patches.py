@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -126,9 +127,44 @@ tokens = torch.tensor([[vocabulary.index(token) for token in run]])
 """What the second block of the page is given: a model, and the run that its first example is about."""
 
 
+PROGRAM = """
+names = json.loads(Path("program-lens/tm2tfr.json").read_text())
+wrong = 0
+for row in map(json.loads, (data / "00000-of-00001.jsonl").read_text(encoding="utf-8").splitlines()):
+    settings = zip(row["variables"], row["positions"], row["values"])
+    tokens = torch.tensor([[vocabulary.index(token) for token in row["expected_tokens"]]])
+    with torch.no_grad():
+        logits = model.run_with_hooks(tokens, fwd_hooks=[hook for each in settings for hook in patch(*each)])[0]
+"""
+"""The loop around the third block, which reads the answers of a program."""
+
+
+def _blocks() -> list[str]:
+    return re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+def test_the_code_of_the_page_reads_the_answers_of_programs(tmp_path: Path) -> None:
+    gpt2, lens, answers = _blocks()
+    found = subject("histogram-without-bos")
+    intervene_many(found, 20, seed=1, folder=tmp_path / "chapter-interventions")
+    tm2tfr.export_to("lens", found, tmp_path / "program-lens", verify=False)
+    given = (
+        gpt2.partition("def patch(")[0]
+        .replace(", AutoModelForCausalLM.from_pretrained", ", None  #")
+        .replace("modules = dict(model.named_modules())\n", "")
+    )
+    loaded = LENS.replace("chapter-lens", "program-lens").partition("run = [")[0]
+    loop = PROGRAM + textwrap.indent(f"{answers}wrong += answers != row['expected_answers']\n", "    ")
+    code = f"{given}{loaded}{lens.partition('logits = ')[0]}{loop}print(wrong)\n"
+    (tmp_path / "program.py").write_text(code, encoding="utf-8")
+    done = without_tm2tfr("program.py", folder=tmp_path)
+    assert done.stdout.splitlines()[-1:] == ["0"], done.stderr
+
+
 @pytest.mark.slow
 def test_the_code_of_the_page_patches_exports(tmp_path: Path) -> None:
-    gpt2, lens = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    gpt2, lens, _ = _blocks()
     rows = 150 if DEPTH >= 1 else 30  # those of the page, by the first of its commands
     intervene_many("chapter", rows, seed=1, effective=True, balanced=True, folder=tmp_path / "chapter-interventions")
     for target in ("gpt2", "lens"):
