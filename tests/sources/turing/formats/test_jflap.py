@@ -94,6 +94,8 @@ def test_an_alphabet_that_cannot_be_read_has_a_warning() -> None:
         assert machine.input_alphabet == ("a", "X")
         remedy = "write symbols of one character with spaces between them, as in 'input alphabet: a b'"
         assert warnings == [f"f:4:1: warning: this comment is not used: {remedy}"]
+    _, warnings = warned(document("<!-- alphabet: a -->", ENDS, step(0, 1, "a", "X")))  # that of an automaton
+    assert warnings == ["f:4:1: warning: this comment is not used: write 'input alphabet: a b'"]
 
 
 def test_names_that_are_missing_or_given_twice() -> None:

@@ -33,7 +33,7 @@ ANY, NOT = "~", "!"
 TYPES = ("turing", WITH_BLOCKS := "turingbb")
 MEANING = (ANY, NOT, "}", "{", ",", ";", SQUARE)
 
-_COMMENT = re.compile(r"(?P<key>name|blank|input|input alphabet|tape alphabet): *(?P<value>.*)")
+_COMMENT = re.compile(r"(?P<key>name|blank|input|alphabet|input alphabet|tape alphabet): *(?P<value>.*)")
 
 
 def looks_like(text: str) -> bool:
@@ -196,6 +196,8 @@ class _Reader:
             wild = wild or any(symbol[:1] in (ANY, NOT) for _, _, _, symbol, _, _ in level.transitions)
         blank = self.comment("blank")
         blank = blank if len(blank) == 1 and blank not in named else next(a for a in BLANKS if a not in named)
+        if "alphabet" in self.comments:  # that of a finite automaton
+            self.draft.warn(self.comments["alphabet"][1], "this comment is not used", "write 'input alphabet: a b'")
         sigma, listed = (self.alphabet(key) for key in ("input alphabet", "tape alphabet"))
         gamma = tuple(dict.fromkeys([*(listed or ()), *(sigma or ()), *named, blank]))
         for a, node in self.typed.items():
