@@ -106,7 +106,8 @@ def whole(kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> dict[str, byt
     folder = tmp_path_factory.mktemp("whole") / "made"
     told: list[tuple[int, ...]] = []
     kind.make(folder, 0, 1, progress=lambda *numbers: told.append(numbers))
-    assert [numbers[:2] for numbers in told] == [(n, kind.shards) for n in range(1, kind.shards + 1)]
+    shards = [numbers[:2] for numbers in told if numbers[0]]  # interventions are shown within a shard, too
+    assert list(dict.fromkeys(shards)) == [(n, kind.shards) for n in range(1, kind.shards + 1)]
     return contents(folder)
 
 
@@ -160,14 +161,15 @@ def test_an_interrupted_folder_is_resumed(kind: Kind, whole: dict[str, bytes], t
         (damaged.parent / ".tm2tfr-0123456789abcdef.tmp").write_bytes(b"half")
     made: list[int] = []
     kind.make(folder, 0, 1, resume=True, progress=lambda done, *_: made.append(done))
-    assert made == list(range(2, kind.shards + 1))
+    assert [n for n in dict.fromkeys(made) if n > 1] == list(range(2, kind.shards + 1))
+    assert min(made) >= 1  # within a shard, interventions are shown, too
     assert contents(folder) == whole
     made.clear()
     kind.make(folder, 0, 1, resume=True, progress=lambda done, *_: made.append(done))
     assert made == []
     damaged.unlink()
     kind.make(folder, 0, 1, resume=True, progress=lambda done, *_: made.append(done))
-    assert made == [kind.shards]
+    assert (set(made) - {kind.shards - 1}, made[-1]) == ({kind.shards}, kind.shards)
     assert contents(folder) == whole
 
 

@@ -189,7 +189,7 @@ def test_the_page_on_exports_is_true(reader: Reader, tmp_path: Path, monkeypatch
     blocks = {section.partition("\n")[0]: BLOCK.findall(section) for section in sections}
     texts = {title: [text for language, text in found if language != "console"] for title, found in blocks.items()}
     assert [len(texts[title]) for title in ("GPT-2", "TransformerLens", "Plain PyTorch", "ONNX")] == [1, 1, 2, 1]
-    assert sum(map(len, texts.values())) == 5, "run the new one here"
+    assert sum(map(len, texts.values())) == 7, "run the new one here"
     for language, text in (block for found in blocks.values() for block in found):
         if language == "console":  # what these print is compared in tests/test_readme.py
             reader.shell("\n".join(command for command, _ in shown(text) if command.startswith("tm2tfr")))
@@ -209,6 +209,10 @@ def test_the_page_on_exports_is_true(reader: Reader, tmp_path: Path, monkeypatch
     reader.python(texts["Plain PyTorch"][1], tmp_path / "chapter-torch")
     assert variables["patterns"][0].shape == (3, 3)
     assert reader.python(*texts["ONNX"]) == "(q0,1,0)\n"
+    reader.shell("tm2tfr export shuffle-dyck-1 --to torch -o shuffle-dyck-1-torch --no-verify")
+    shell, python = texts["Weights that label a sequence"]
+    assert "balanced: F F F" in "".join(reader.shell(shell))
+    reader.python(f"{python}print(load('.').labels('(()')['balanced'])", tmp_path / "shuffle-dyck-1-torch")
 
 
 TOKENS = ("B", "O", "S", "BOS", "(q,B,0)")

@@ -89,6 +89,8 @@ def tried(
     with production(place, "interventions", head, jobs, resume=resume, texts=texts) as line:
         for record in line.records:
             found.include(record.counts, reused=True)
+        if shown is not None:
+            shown.resume(len(line.records))
         for made in line.made(tried_shard, how, shown):
             include(made)
             if made.failed:  # what the weights do not do is not written
@@ -131,6 +133,10 @@ class _Shown:
         """Show finished shards, all of them, and the interventions made."""
         self._standing = done, shards, made
         self._progress(done, shards, made)
+
+    def resume(self, done: int) -> None:
+        """Begin with this many finished shards."""
+        self._standing = done, self._standing[1], 0
 
     def within(self, more: int) -> None:
         """Show the interventions made in the current shard as well."""
