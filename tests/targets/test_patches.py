@@ -143,20 +143,24 @@ def _blocks() -> list[str]:
     return re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
+def _without_model(gpt2: str) -> str:
+    """Return what the page's first block defines before `patch`, without the GPT-2."""
+    return (
+        gpt2.partition("def patch(")[0]
+        .replace(", AutoModelForCausalLM.from_pretrained", ", None  #")
+        .replace("modules = dict(model.named_modules())\n", "")
+    )
+
+
 @pytest.mark.slow
 def test_the_code_of_the_page_reads_the_answers_of_programs(tmp_path: Path) -> None:
     gpt2, lens, answers = _blocks()
     found = subject("histogram-without-bos")
     intervene_many(found, 20, seed=1, folder=tmp_path / "chapter-interventions")
     tm2tfr.export_to("lens", found, tmp_path / "program-lens", verify=False)
-    given = (
-        gpt2.partition("def patch(")[0]
-        .replace(", AutoModelForCausalLM.from_pretrained", ", None  #")
-        .replace("modules = dict(model.named_modules())\n", "")
-    )
     loaded = LENS.replace("chapter-lens", "program-lens").partition("run = [")[0]
     loop = PROGRAM + textwrap.indent(f"{answers}wrong += answers != row['expected_answers']\n", "    ")
-    code = f"{given}{loaded}{lens.partition('logits = ')[0]}{loop}print(wrong)\n"
+    code = f"{_without_model(gpt2)}{loaded}{lens.partition('logits = ')[0]}{loop}print(wrong)\n"
     (tmp_path / "program.py").write_text(code, encoding="utf-8")
     done = without_tm2tfr("program.py", folder=tmp_path)
     assert done.stdout.splitlines()[-1:] == ["0"], done.stderr
@@ -173,12 +177,9 @@ def test_the_code_of_the_page_patches_exports(tmp_path: Path) -> None:
     done = without_tm2tfr("gpt2.py", folder=tmp_path)
     assert done.stdout.splitlines() == [f"{rows} interventions, 0 with other answers than expected"], done.stderr
     assert "# 150 interventions, 0 with other answers than expected\n" in gpt2
-    given = (
-        gpt2.partition("def patch(")[0]
-        .replace(", AutoModelForCausalLM.from_pretrained", ", None  #")
-        .replace("modules = dict(model.named_modules())\n", "")
+    (tmp_path / "lens.py").write_text(
+        f"{_without_model(gpt2)}{LENS}{lens}print(vocabulary[logits[0, 5].argmax()])\n", encoding="utf-8"
     )
-    (tmp_path / "lens.py").write_text(f"{given}{LENS}{lens}print(vocabulary[logits[0, 5].argmax()])\n", encoding="utf-8")
     done = without_tm2tfr("lens.py", folder=tmp_path)
     assert done.stdout.splitlines()[-1:] == ["ACC"], done.stderr
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from functools import cache
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 import tm2tfr
 from tests.strategies import DEPTH
 from tm2tfr.api.interventions import bases, intervene_many
-from tm2tfr.lab.interventions.draws import drawn
+from tm2tfr.lab.interventions.draws import Draws
 from tm2tfr.lab.interventions.tried import Tried
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -66,7 +65,7 @@ def moved(subject: Any, count: int, words: list[str]) -> tuple[int, int]:
     """
     found, chance = tm2tfr.Subject.of(subject), random.Random(0)
     intact = bases(found, engine="dense", dtype=None, max_positions=30)
-    some = list(islice(drawn(words, intact, seed=0), 20))
+    some = list(map(Draws(words, intact, 0).draw, range(20)))
     due = [intact(run.input).intervened(settings).expected for run, settings in some]
     every = [path for path, matrix in matrices(found.decoder).items() if path.startswith("layers") and matrix.nonzero]
     other = wrong = 0
@@ -87,7 +86,7 @@ def differing(subject: Any, weights: int, count: int = 40, words: list[str] | No
     for seed in range(weights):
         bad = replace(found, weights=sabotaged(found.decoder, seed))
         base = bases(bad, engine="dense", dtype=None, max_positions=30)
-        some = islice(drawn(words or [found.word(None)], base, seed=seed), count)
+        some = map(Draws(words or [found.word(None)], base, seed).draw, range(count))
         # by the causal model alone, and not by the check of the run without any intervention
         wrong += any(not replace(run, check=str).intervened(settings).agrees for run, settings in some)
     return wrong

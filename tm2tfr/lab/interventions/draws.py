@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -156,18 +156,6 @@ class Draws:
             if found >= enough:
                 return enough
         return found
-
-
-def drawn(words: Sequence[str], base: Callable[[str], Base], *, seed: int) -> Iterator[Drawn]:
-    """Yield random interventions on runs on these inputs, without end, see `Draws`.
-
-    Raises:
-        UsageError: if no variable can be set.
-    """
-    draws, number = Draws(words, base, seed), 0
-    while True:
-        yield draws.draw(number)
-        number += 1
 
 
 def expected_runs(drawn: Sequence[Drawn]) -> list[CausalRun]:

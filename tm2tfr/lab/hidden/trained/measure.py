@@ -7,8 +7,10 @@ vector or of the right number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from tm2tfr.lab.hidden.trained.values import DecodingError
 from tm2tfr.transformer.matrix import AnyArray, Floats
 from tm2tfr.transformer.weights import Decoder
 
+_Run = TypeVar("_Run")
 LOW = 0.9
 """A figure below is worth a warning."""
 _Change = tuple[int, int, Floats, Floats]
@@ -155,7 +158,7 @@ def measured(
         quality.answers.add(right)
     every = list(drawn)
     streams = _streams(dense, sorted({each.other for each in every}))
-    for same in _by_length(every):
+    for same in _by_length(every, lambda each: len(each.tokens)):
         changes: dict[ModelStage, list[_Change]] = {}
         for row, each in enumerate(same):
             for one in each.exchanges:
@@ -187,8 +190,7 @@ def _right(dense: DenseDecoder, fed: Sequence[tuple[int, ...]], wanted: Sequence
     """Return whether every answer of runs without interchange is right."""
     found: dict[tuple[int, ...], bool] = {}
     due = dict(zip(fed, wanted, strict=True))
-    for length in sorted({len(tokens) for tokens in fed}):
-        same = [tokens for tokens in fed if len(tokens) == length]
+    for same in _by_length(fed, len):
         logits = dense.staged(np.array(same), lambda layer, part, x: None)
         found |= zip(same, _read(dense.decoder, logits, [due[tokens] for tokens in same]), strict=True)
     return [found[tokens] for tokens in fed]
@@ -206,8 +208,7 @@ def _read(decoder: Decoder, logits: Floats, wanted: Sequence[Floats]) -> list[bo
 def _streams(dense: DenseDecoder, fed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], dict[ModelStage, Floats]]:
     """Return the streams of runs: tokens -> stage -> (width, n)."""
     found: dict[tuple[int, ...], dict[ModelStage, Floats]] = {tokens: {} for tokens in fed}
-    for length in sorted({len(tokens) for tokens in fed}):
-        same = [tokens for tokens in fed if len(tokens) == length]
+    for same in _by_length(fed, len):
 
         def stage(layer: int, part: str, x: Floats, same: Sequence[tuple[int, ...]] = same) -> None:
             for row, tokens in enumerate(same):
@@ -217,8 +218,9 @@ def _streams(dense: DenseDecoder, fed: Sequence[tuple[int, ...]]) -> dict[tuple[
     return found
 
 
-def _by_length(drawn: Sequence[Interchange]) -> list[list[Interchange]]:
-    found: dict[int, list[Interchange]] = {}
-    for each in drawn:
-        found.setdefault(len(each.tokens), []).append(each)
+def _by_length(runs: Iterable[_Run], length: Callable[[_Run], int]) -> list[list[_Run]]:
+    """Return runs that have the same number of positions together: each group is one batch."""
+    found = defaultdict[int, list[_Run]](list)
+    for each in runs:
+        found[length(each)].append(each)
     return list(found.values())
