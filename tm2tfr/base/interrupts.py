@@ -74,10 +74,16 @@ def _lost(unraisable: sys.UnraisableHookArgs) -> None:
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    from _thread import interrupt_main  # noqa: PLC0415
-    from threading import Timer  # noqa: PLC0415  (most processes do not need it)
+    from threading import Timer, main_thread  # noqa: PLC0415  (most processes do not need it)
 
-    Timer(0.01, interrupt_main).start()  # not here: this is the callback
+    # A signal to the main thread ends what it waits for; `interrupt_main` would be noticed after that only.
+    if hasattr(signal, "pthread_kill"):
+        again = Timer(0.01, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
+    else:
+        from _thread import interrupt_main  # noqa: PLC0415
+
+        again = Timer(0.01, interrupt_main)
+    again.start()  # not here: this is the callback
 
 
 def _leave() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.choices import DTYPES, Float
 from tm2tfr.base.errors import DisguiseError, ShapeError
-from tm2tfr.base.text.words import MANY, all_words, joined, number_of
+from tm2tfr.base.text.words import MANY, all_words, by_length, joined, number_of
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.reading import softly
@@ -93,7 +93,8 @@ def compared(
     sequences = [_fed(original, prompt) for prompt in fed]
     different: list[tuple[str, ...]] = []
     largest = 0.0
-    for same in _by_length(sequences):
+    for batch in by_length([numbers for numbers, _ in sequences]):
+        same = [sequences[number] for number in batch]
         tokens = np.array([numbers for numbers, _ in same])
         right, mine = made.run(tokens).logits, found.run(tokens).logits
         largest = max(largest, float(np.abs(right - mine).max(initial=0.0)))
@@ -111,14 +112,6 @@ def _fed(decoder: Decoder, prompt: Sequence[str]) -> tuple[tuple[int, ...], int]
     steps = generate(decoder, prompt, engine=Dense(), max_positions=POSITIONS)
     start = len(prompted(decoder, prompt)) - 1
     return tuple(decoder.numbers[step.token] for step in steps), start
-
-
-def _by_length(sequences: Iterable[tuple[tuple[int, ...], int]]) -> Iterator[list[tuple[tuple[int, ...], int]]]:
-    """Yield the sequences of one length together."""
-    grouped: dict[int, list[tuple[tuple[int, ...], int]]] = {}
-    for each in sequences:
-        grouped.setdefault(len(each[0]), []).append(each)
-    yield from grouped.values()
 
 
 def _alike(decoder: Decoder, right: NDArray[np.float64], found: NDArray[np.float64]) -> bool:

@@ -7,23 +7,22 @@ vector or of the right number.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
+from tm2tfr.base.text.words import by_length
 from tm2tfr.contract.model import ModelStage
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.lab.hidden.trained.draws import REST, Interchange, padded
 from tm2tfr.lab.hidden.trained.start import TrainedPlace
+from tm2tfr.lab.hidden.trained.streams import streams_of
 from tm2tfr.lab.hidden.trained.values import DecodingError
 from tm2tfr.transformer.matrix import AnyArray, Floats
 from tm2tfr.transformer.weights import Decoder
 
-_Run = TypeVar("_Run")
 LOW = 0.9
 """A figure below is worth a warning."""
 _Change = tuple[int, int, Floats, Floats]
@@ -158,7 +157,8 @@ def measured(
         quality.answers.add(right)
     every = list(drawn)
     streams = _streams(dense, sorted({each.other for each in every}))
-    for same in _by_length(every, lambda each: len(each.tokens)):
+    for batch in by_length([each.tokens for each in every]):
+        same = [every[number] for number in batch]
         changes: dict[ModelStage, list[_Change]] = {}
         for row, each in enumerate(same):
             for one in each.exchanges:
@@ -190,7 +190,8 @@ def _right(dense: DenseDecoder, fed: Sequence[tuple[int, ...]], wanted: Sequence
     """Return whether every answer of runs without interchange is right."""
     found: dict[tuple[int, ...], bool] = {}
     due = dict(zip(fed, wanted, strict=True))
-    for same in _by_length(fed, len):
+    for batch in by_length(fed):
+        same = [fed[number] for number in batch]
         logits = dense.staged(np.array(same), lambda layer, part, x: None)
         found |= zip(same, _read(dense.decoder, logits, [due[tokens] for tokens in same]), strict=True)
     return [found[tokens] for tokens in fed]
@@ -207,20 +208,8 @@ def _read(decoder: Decoder, logits: Floats, wanted: Sequence[Floats]) -> list[bo
 
 def _streams(dense: DenseDecoder, fed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], dict[ModelStage, Floats]]:
     """Return the streams of runs: tokens -> stage -> (width, n)."""
-    found: dict[tuple[int, ...], dict[ModelStage, Floats]] = {tokens: {} for tokens in fed}
-    for same in _by_length(fed, len):
-
-        def stage(layer: int, part: str, x: Floats, same: Sequence[tuple[int, ...]] = same) -> None:
-            for row, tokens in enumerate(same):
-                found[tokens][layer, part] = x[:, row].copy()
-
-        dense.staged(np.array(same), stage)
-    return found
-
-
-def _by_length(runs: Iterable[_Run], length: Callable[[_Run], int]) -> list[list[_Run]]:
-    """Return runs that have the same number of positions together: each group is one batch."""
-    found = defaultdict[int, list[_Run]](list)
-    for each in runs:
-        found[length(each)].append(each)
-    return list(found.values())
+    return {
+        fed[number]: {stage: x[:, row] for stage, x in streams.items()}
+        for batch, streams in zip(by_length(fed), streams_of(dense, fed), strict=True)
+        for row, number in enumerate(batch)
+    }

@@ -23,6 +23,7 @@ from tm2tfr.base.errors import DisguiseError
 from tm2tfr.contract.model import ModelStage
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.lab.hidden.trained.draws import SourceRuns
+from tm2tfr.lab.hidden.trained.streams import StagedStreams, streams_of
 from tm2tfr.lab.hidden.wide import names
 from tm2tfr.lab.labels.patches import subspace_of
 from tm2tfr.transformer import provenance
@@ -38,9 +39,6 @@ SPARE, MULTIPLE = 4, 4
 LEAST = 1e-9
 
 _Map = Callable[[Floats], Floats]
-
-StagedStreams = Mapping[ModelStage, Floats]
-"""Stage -> the streams of runs of one length: (width, runs, n)."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +83,6 @@ def refuse(decoder: Decoder) -> None:
             raise DisguiseError(f"grade 4 trains weights with plain attention, and these have {what}: use another grade")
 
 
-def streams_of(decoder: Decoder, fed: Sequence[Sequence[int]]) -> list[StagedStreams]:
-    """Return the streams of runs, those of one length together."""
-    dense, by_length = DenseDecoder(decoder), dict[int, list[Sequence[int]]]()
-    for tokens in fed:
-        by_length.setdefault(len(tokens), []).append(tokens)
-    found: list[StagedStreams] = []
-    for same in by_length.values():
-        seen: dict[ModelStage, Floats] = {}
-        dense.staged(np.array(same), lambda layer, part, x, seen=seen: seen.update({(layer, part): x.copy()}))  # type: ignore[misc]
-        found.append(seen)
-    return found
-
-
 def started(runs: SourceRuns, words: Sequence[str], chance: np.random.Generator) -> Start:
     """Return the weights that training starts from.
 
@@ -109,7 +94,7 @@ def started(runs: SourceRuns, words: Sequence[str], chance: np.random.Generator)
     """
     decoder = runs.decoder
     refuse(decoder)
-    seen = streams_of(decoder, [runs.fed(runs.base(word).run) for word in words])
+    seen = list(streams_of(DenseDecoder(decoder), [runs.fed(runs.base(word).run) for word in words]))
     since = _since(runs, seen)
     affine = _affine(runs, seen, since)
     width = -(-(affine.size + 1 + SPARE) // MULTIPLE) * MULTIPLE

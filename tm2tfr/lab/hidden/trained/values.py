@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tm2tfr.lab.hidden.trained.start import LEAST, TrainedPlace, streams_of
+from tm2tfr.engines.dense import DenseDecoder
+from tm2tfr.lab.hidden.trained.start import LEAST, TrainedPlace
+from tm2tfr.lab.hidden.trained.streams import streams_of
 from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.weights import Decoder
 
@@ -69,7 +71,7 @@ def _values(
     decoder: Decoder, original: Decoder, places: Mapping[str, TrainedPlace], fed: Sequence[Sequence[int]]
 ) -> dict[str, tuple[Floats, Floats]]:
     """Return place -> its coordinates in weights, and the original's values: (dimensions, positions of all runs) each."""
-    ours, theirs = streams_of(decoder, fed), streams_of(original, fed)
+    ours, theirs = (list(streams_of(DenseDecoder(each), fed)) for each in (decoder, original))
     found = dict[str, tuple[Floats, Floats]]()
     for name, place in places.items():
         stage, cut, size = place.since, original.layout[name], len(place.basis)
