@@ -195,7 +195,7 @@ EXECUTED = "try:\n    exec('press()', globals())\nexcept KeyboardInterrupt:\n   
     ids=["lost in a callback", "made another error", "went through exec", "taken"],
 )
 def test_what_python_makes_of_ctrl_c(body: str, code: int, tmp_path: Path) -> None:
-    """It ends what is waited for; it may be printed and lost, come out as another error, or make Python kill itself at the end."""
+    """It may be printed and lost, come out as another error, or make Python kill itself; it ends what is waited for."""
     done = commanded(body, tmp_path)
     assert (done.returncode, done.stdout, done.stderr.strip()) == (code, "", "interrupted" if code else "")
 

@@ -15,8 +15,7 @@ from tm2tfr.base.errors import CompileError, OutputError
 from tm2tfr.lab.softness import figure_1 as cases
 from tm2tfr.lab.softness.figure_1 import CASES, TITLES, Figure, plot, report
 
-LONG = ("hop-2", "hop-3", "dyck-1-by-depth")
-"""What takes seconds each."""
+PAGE = Path(__file__).parents[3] / "docs" / "logic-paper.md"
 
 
 @pytest.fixture(scope="module")
@@ -46,22 +45,22 @@ def test_what_grows_and_what_does_not(small: Figure) -> None:
     assert all(at.found is not None and at.local is not None and at.found >= at.local for at in since.growth)
 
 
-@pytest.mark.slow
-def test_nearly_the_whole_figure() -> None:
-    figure = tm2tfr.figure_1(lengths=(8, 16, 32), cases=[case for case in CASES if case.subject not in LONG])
-    found = {(row.case.subject, row.case.weights): row for row in figure.rows}
-    for row in figure.rows:
-        temperature = {"1/n": 1.0, "1/n²": 2.0, "1": 0.0}.get(row.case.printed.temperature)
-        ours = 0.0 if "back" in row.case.subject or row.case.subject[:4] in ("prev", "next") else 1.0
-        wanted = temperature if row.case.weights == "as printed" else 0.0 if row.any_length else ours
-        assert row.needed == pytest.approx(wanted, abs=0.5 if row.case.weights == "as printed" else 0.2), row.case
-    assert found[cases.SINCE, "ours"].needed == pytest.approx(1.0, abs=0.05)
-    assert found[cases.UNTIL, "ours"].needed == pytest.approx(1.0, abs=0.05)
-    assert found[cases.RIGHT, "ours"].needed == pytest.approx(1.0, abs=0.1)
-    assert found[cases.COMPARED, "sign head"].entries == 0
-    assert found["hop-1", "ours"].needed == pytest.approx(1.0, abs=0.05)
-    assert found["dyck-2-by-depth", "ours"].local == pytest.approx(1.0, abs=0.05)
-    assert all(at.found is not None and at.theorem is not None for row in figure.rows for at in row.growth)
+EXPONENT = {"1/n²": 2.0, "1/n": 1.0, "1": 0.0}
+
+
+def test_the_figure_on_the_page_is_that_of_the_paper() -> None:
+    """That the command prints what the page shows, `tests.test_readme` holds."""
+    shown = PAGE.read_text(encoding="utf-8").partition("$ tm2tfr soften --figure 1 --length 32\n")[2].partition("\n\n")[0]
+    titles = (*TITLES[:-1], f"{TITLES[-1]}32")
+    rows = [dict(zip(titles, re.split(r"  +", line), strict=False)) for line in shown.splitlines()[1:]]
+    assert len(rows) == len(CASES)
+    for row in rows:
+        printed = row["weights"].startswith("as printed")
+        found = float((re.match(r"N\^-([\d.]+)", row["τ needed"]) or ["", "0"])[1])
+        wanted = EXPONENT[row["printed τ"]] if printed else float(row["τ proved"] != "1")
+        assert found == pytest.approx(wanted, abs=0.5 if printed else 0.2 if wanted == 0 else 0.1), row
+        needed, proved = (float(each.split()[0]) for each in row[f"{TITLES[-1]}32"].split(" ≤ "))
+        assert needed <= proved, row
 
 
 @pytest.mark.slow
