@@ -39,11 +39,11 @@ def _many_line(found: ComparedRuns, what: str, plan: Plan) -> Finding:
         lines = [f"FAIL  {text}{left}", f"{visible(found.failure.input)}: {indented(str(found.failure.divergence))}"]
     elif not found.runs:
         lines = [f"note: {what}: the {found.noun} is undefined on every one of them, so nothing is compared"]
+    lines += [f"scanned: {line}" for line in found.scanned]
     if found.accepted is not None:
         more = ends.get("accept", 0) - len(found.accepted)
         others = f" and {more:,} more{'' if plan.out else addressed(': write all with --output runs.csv')}"
         lines.append(f"accepted: {', '.join(map(listed_word, found.accepted)) or 'none'}{others if more else ''}")
-    lines += [f"scanned: {line}" for line in found.scanned]
     text, good = "\n      ".join(lines), found.failure is None and (found.agrees or found.undefined is not None)
     return Finding(text=text, data=lambda: {**found.as_dict(), "inputs": what}, good=good)
 

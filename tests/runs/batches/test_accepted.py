@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def even_as(word: str) -> bool:
     return all(len(block) % 2 == 0 for block in word.split("b"))
 
 
-LANGUAGES = {
+LANGUAGES: dict[str, tuple[Any, int, Callable[[str], bool]]] = {
     "machine": ("palindromes", 0, mirrored),
     "formula": (tm2tfr.formula("Q[a] & prev Q[b]"), 1, ends_in_ba),
     "automaton": (tm2tfr.automaton("(a|b)*abb"), 1, ends_in_abb),
@@ -50,6 +51,7 @@ LANGUAGES = {
 """What it is -> a source over a and b, the length of its shortest input, and its language."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LANGUAGES)
 def test_the_accepted_words_are_those_of_the_language(kind: str, tmp_path: Path) -> None:
     subject, shortest, accepted = LANGUAGES[kind]
@@ -72,6 +74,7 @@ def test_the_accepted_words_are_those_of_the_language(kind: str, tmp_path: Path)
     assert (len(rows), {row["agrees"] for row in rows}) == (number, {"true"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["fast", "dense"])
 def test_the_list_is_the_same_in_batches_and_one_by_one(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if engine == "fast":
@@ -83,18 +86,20 @@ def test_the_list_is_the_same_in_batches_and_one_by_one(engine: str, monkeypatch
         assert (data["accepted"], data["outcomes"]["accept"]) == (language[:20], len(language))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["fast", "dense"])
 def test_a_machine_in_a_prompt_lists_its_own_inputs(engine: str) -> None:
     if engine == "fast":
         pytest.importorskip("numba", reason="the fast engine needs Numba: pip install 'tm2tfr[fast]'")
     machine = tm2tfr.load("same-ends")
-    subject = tm2tfr.Universal(len(machine.states), len(machine.symbols)).holding(machine)
+    subject = tm2tfr.Universal(8, 5).holding(machine)
     data = tm2tfr.check(subject, Plan(all_up_to=2, engine=engine)).as_dicts()[0]
     assert data["accepted"] == tm2tfr.check(machine, Plan(all_up_to=2)).as_dicts()[0]["accepted"] != []
 
 
 def test_no_accepted_word_at_all() -> None:
-    for subject in (tm2tfr.formula("Q[a] & !Q[a]"), tm2tfr.automaton("aaaaaa")):
+    subjects: tuple[Any, ...] = (tm2tfr.formula("Q[a] & !Q[a]"), tm2tfr.automaton("aaaaaa"))
+    for subject in subjects:
         report = tm2tfr.check(subject, Plan(all_up_to=4))
         assert str(report).splitlines()[0].startswith("ok    all 4 inputs of up to 4 tokens (4 reject): ")
         assert str(report).splitlines()[1] == "      accepted: none"
@@ -119,7 +124,7 @@ def test_a_source_without_verdicts_lists_nothing() -> None:
     report = tm2tfr.check("sort", Plan(all_up_to=2))
     assert ("accept" in str(report), set(report.as_dicts()[0]) & {"outcomes", "accepted"}) == (False, set())
     report = tm2tfr.check("busy-beaver-2", Plan(all_up_to=1))
-    assert ("(1 halt)" in str(report), "accepted" in str(report)) == (True, False)
+    assert (" halt): " in str(report), "accepted" in str(report)) == (True, False)
 
 
 def test_random_inputs_are_not_a_language(tmp_path: Path) -> None:
@@ -130,6 +135,7 @@ def test_random_inputs_are_not_a_language(tmp_path: Path) -> None:
     assert {row["outcome"] for row in rows} <= {"accept", "reject", "limit"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["machine", "formula"])
 def test_where_a_run_differs_nothing_is_listed_and_it_is_the_last_line(kind: str, tmp_path: Path) -> None:
     wrong = tm2tfr.compile("left-edge", left_boundary="chapter")
@@ -158,4 +164,4 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
 
 def test_the_command_shows_how_to_write_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = tm2tfr_here(capsys, "check", "-f", "Q[a] | Q[b]", "--all-up-to", "5")
-    assert (code, lines[1][-50:]) == (0, "and 42 more: write all with --output runs.csv")
+    assert (code, lines[1].endswith(" abab and 42 more: write all with --output runs.csv")) == (0, True)
