@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.contract.shown import PlainData
     from tm2tfr.engines import Engine
-    from tm2tfr.runs.batches.batch import Sink
+    from tm2tfr.runs.batches.batch import RunSink
     from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.plan import Watcher
     from tm2tfr.runs.sampling import Sampling
@@ -181,7 +181,7 @@ def _findings(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
     return checking_many.of_bits(subject, plan, watch) or _one_by_one(subject, plan, watch)
 
 
-def _written(plan: Plan, findings: Callable[[Sink | None], Iterator[Finding]]) -> Iterator[Finding]:
+def _written(plan: Plan, findings: Callable[[RunSink | None], Iterator[Finding]]) -> Iterator[Finding]:
     """Yield findings about many runs, and write these to the plan's file, if it has one."""
     if plan.out is None or (plan.all_up_to is None and plan.random is None):  # the findings refuse the latter
         yield from findings(None)

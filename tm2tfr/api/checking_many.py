@@ -17,7 +17,7 @@ from tm2tfr.runs.plan import Finding
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.contract.shown import Examined, PlainData
-    from tm2tfr.runs.batches.batch import ComparedRuns, Sink
+    from tm2tfr.runs.batches.batch import ComparedRuns, RunSink
     from tm2tfr.runs.plan import Plan, RunOptions, Watcher
     from tm2tfr.runs.streams import Streams
 
@@ -63,7 +63,7 @@ def _refuse_files(plan: Plan) -> None:
 
 
 # ── Machines.
-def of_inputs(subject: Subject, plan: Plan, watch: Watcher, sink: Sink | None = None) -> Iterator[Finding]:
+def of_inputs(subject: Subject, plan: Plan, watch: Watcher, sink: RunSink | None = None) -> Iterator[Finding]:
     """Yield the findings about a machine on all short inputs and on random ones; `sink` gets their runs.
 
     Raises:
@@ -236,7 +236,7 @@ def _letters(subject: Subject) -> int:
     return labels_of(subject.right, subject.decoder).letters
 
 
-def of_words(subject: Subject, plan: Plan, watch: Watcher, sink: Sink | None = None) -> Iterator[Finding]:
+def of_words(subject: Subject, plan: Plan, watch: Watcher, sink: RunSink | None = None) -> Iterator[Finding]:
     """Yield the findings about a sequence model (RASP, logic, automata); `sink` gets the runs on enumerated inputs.
 
     Raises:
@@ -299,7 +299,7 @@ def _examples(subject: Subject) -> Iterator[Examined]:
 
 
 def _batches(
-    subject: Subject, asked: Lengths, plan: Plan, watch: Watcher, sink: Sink | None
+    subject: Subject, asked: Lengths, plan: Plan, watch: Watcher, sink: RunSink | None
 ) -> Iterator[tuple[ComparedRuns, str]]:
     """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
     from tm2tfr.runs.batches.labelled import checked_words, every_input, random_inputs

@@ -188,12 +188,12 @@ class SinkRun(NamedTuple):
     agrees: bool
 
 
-Sink = Callable[[Iterable[SinkRun]], None]
+RunSink = Callable[[Iterable[SinkRun]], None]
 RUN_FILES = (".csv", ".jsonl")
 """The extensions of files of many runs."""
 
 
-def written_runs(path: Path | None, run: Callable[[Sink | None], AnyResult], *, bits: bool = False) -> AnyResult:
+def written_runs(path: Path | None, run: Callable[[RunSink | None], AnyResult], *, bits: bool = False) -> AnyResult:
     """Return the result of `run`, and write the runs that its sink gets to a file, whole or not at all.
 
     A line has the input, the outcome (with `bits`, for circuits: the bits, and the result in words), and whether every
@@ -232,7 +232,7 @@ LISTED = 20
 VERDICTS = frozenset(("accept", "reject"))
 
 
-class Tally:
+class Verdicts:
     """The number of runs by outcome, and the first accepted inputs, as runs arrive."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.runs.batches.batch import Batch, ComparedRuns, Sink, SinkRun, Tally
+from tm2tfr.runs.batches.batch import Batch, ComparedRuns, RunSink, SinkRun, Verdicts
 from tm2tfr.runs.choose import NamedProgram, blocks_of, cores, for_cases
 from tm2tfr.runs.comparison import Progress, Trace
 from tm2tfr.runs.plan import MAX_STEPS, RunOptions
@@ -32,7 +32,7 @@ def checked_inputs(
     progress: Progress | None = None,
     *,
     tokens_alone: bool = False,
-    sink: Sink | None = None,
+    sink: RunSink | None = None,
     listed: bool = False,
 ) -> ComparedRuns:
     """Run `decoder` on many inputs and compare every cell at every position, up to the first run that differs.
@@ -88,8 +88,8 @@ def checked_inputs(
         runs=found.runs,
         cells=found.runs * (blocks.answers or 0) if tokens_alone and blocks is not None else found.cells,
         counted="bits" if tokens_alone else "compared",
-        outcomes=None if tokens_alone else dict(sorted(found.tally.outcomes.items())),
-        accepted=found.tally.accepted if listed and found.failure is None else None,
+        outcomes=None if tokens_alone else dict(sorted(found.verdicts.outcomes.items())),
+        accepted=found.verdicts.accepted if listed and found.failure is None else None,
         failure=found.failure,
         longest=None if tokens_alone else found.longest_run(),
     )
@@ -142,10 +142,10 @@ class _Found:
         sink: see `checked_inputs`; count: whether outcomes are counted.
     """
 
-    def __init__(self, carried_out: Callable[[str], Trace], sink: Sink | None, *, count: bool) -> None:
+    def __init__(self, carried_out: Callable[[str], Trace], sink: RunSink | None, *, count: bool) -> None:
         self.carried_out, self._sink, self._count = carried_out, sink, count
         self.runs = self.cells = self._most = 0
-        self.tally = Tally()
+        self.verdicts = Verdicts()
         self.failure: Trace | None = None
         self.longest: Trace | None = None
         self._longest_word: str | None = None
@@ -161,7 +161,7 @@ class _Found:
         if not trace.agrees or not agrees:
             self.failure = trace
             return
-        self.tally.first += [trace.input for _ in self.tally.add([trace.answer])]
+        self.verdicts.first += [trace.input for _ in self.verdicts.add([trace.answer])]
         if self.longest is None or trace.tokens > self.longest.tokens:
             self.longest = trace
 
@@ -176,7 +176,7 @@ class _Found:
         self.runs += first
         self.cells += int(batch.compared[:first].sum())
         if self._count:
-            self.tally.first += [batch.inputs[run] for run in self.tally.add(batch.outcomes[:first].tolist())]
+            self.verdicts.first += [batch.inputs[run] for run in self.verdicts.add(batch.outcomes[:first].tolist())]
         if first and int(batch.compared[:first].max()) > self._most:
             self._most = int(batch.compared[:first].max())
             self._longest_word = batch.inputs[int(batch.compared[:first].argmax())]

@@ -22,7 +22,7 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import as_wanted, read_outputs
-from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, VERDICTS, Batch, ComparedRuns, Sink, SinkRun, Tally, as_one
+from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, VERDICTS, Batch, ComparedRuns, RunSink, SinkRun, Verdicts, as_one
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
 from tm2tfr.runs.choose import NamedProgram, labels_of, truth_of
 from tm2tfr.runs.comparison import Progress
@@ -323,7 +323,7 @@ def checked_words(
     dtype: Float = "float64",
     progress: Progress | None = None,
     every: int = 0,
-    sink: Sink | None = None,
+    sink: RunSink | None = None,
     listed: bool = False,
 ) -> ComparedRuns:
     """Run `decoder` on many inputs and compare every output at every position, up to the first that differs.
@@ -341,18 +341,18 @@ def checked_words(
     """
     construction = of_program(program)
     runs = LabellerRuns(decoder, program, checked=True, rows=False, workers=1, dtype=dtype)
-    right, done, cells, undefined, failure, tally = runs.labels, 0, 0, 0, None, Tally() if listed else None
+    right, done, cells, undefined, failure, verdicts = runs.labels, 0, 0, 0, None, Verdicts() if listed else None
     parts = (part for whole in batches for part in _parts(whole, len(decoder.outputs)))
     for found in runs.on((np.arange(len(part)), part) for part in parts):
         wrong = np.flatnonzero((found.differs >= 0) | found.refused)
         agreed = int(wrong[0]) + 1 if len(wrong) else len(found.numbers)
         done, cells, undefined = done + agreed, cells + int(found.cells[:agreed].sum()), undefined + len(found.undefined)
         same = found.given[: int(wrong[0]) if len(wrong) else None]
-        if len(same) and (sink or tally):
+        if len(same) and (sink or verdicts):
             ends = right.outcomes(same)
-            tally = tally if VERDICTS.issuperset(ends) else None  # the values of a program are no verdicts
-            if tally is not None:
-                tally.first += map(right.written, same[tally.add(ends)].tolist())
+            verdicts = verdicts if VERDICTS.issuperset(ends) else None  # a program's values are not verdicts
+            if verdicts is not None:
+                verdicts.first += map(right.written, same[verdicts.add(ends)].tolist())
             if sink is not None:
                 sink(SinkRun(right.written(word), end, end, True) for word, end in zip(same.tolist(), ends, strict=True))
         if len(wrong):
@@ -372,8 +372,8 @@ def checked_words(
         runs=done,
         cells=cells,
         undefined=undefined,
-        outcomes=None if tally is None else dict(sorted(tally.outcomes.items())),
-        accepted=None if tally is None or failure is not None else tally.accepted,
+        outcomes=None if verdicts is None else dict(sorted(verdicts.outcomes.items())),
+        accepted=None if verdicts is None or failure is not None else verdicts.accepted,
         failure=failure,
     )
 
