@@ -28,6 +28,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0, 
 
 
 ONCE = ("-f", "once (Q[a] & prev Q[b])", "--alphabet", "abc")
+ALL = "all 39 inputs of up to 3 tokens (7 accept, 32 reject): 705 cells compared with the evaluator"
 TRACED = """\
 i  x    once (Q[a] & prev Q[b])  Q[a]  Q[b]  prev Q[b]  Q[a] & prev Q[b]
 ────────────────────────────────────────────────────────────────────────
@@ -93,8 +94,9 @@ def test_check_goes_through_examples_all_words_longer_ones_and_the_stream(capsys
 
 def test_check_up_to_a_length_shows_the_gap_of_each_head(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "check", *ONCE, "--all-up-to", "3").splitlines()
-    assert lines[0] == "ok    all 39 inputs of up to 3 tokens: 705 cells compared with the evaluator, all agree"
-    assert lines[2:] == [
+    assert lines[0] == f"ok    {ALL}, all agree"
+    assert lines[1].startswith("      accepted: ba, aba, ")
+    assert lines[3:] == [
         "ok    the best score of 2 heads is ahead of the next by the claimed γ:",
         "      layer 1, head 1 (j = i-1): claimed γ with γ = 1; smallest measured γ = 1",
         "      layer 3, head 1 (decision of once (Q[a] & prev Q[b])): "
@@ -114,7 +116,7 @@ def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_check_under_softmax(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("check", *ONCE, "--all-up-to", "3", "--attention", "softmax")
-    agreed = "ok    all 39 inputs of up to 3 tokens: 705 cells compared with the evaluator, all agree\n"
+    agreed = f"ok    {ALL}, all agree\n"
     assert printed(capsys, *asked).startswith(agreed)
     assert printed(capsys, *asked, "--temperature", "local").startswith(agreed)
     assert printed(capsys, *asked, "--temperature", "10", code=1).startswith("FAIL  all 39 inputs")
@@ -274,8 +276,8 @@ def test_a_gap_that_is_smaller_than_claimed_is_told(tmp_path: Path, capsys: pyte
     path = tmp_path / "bold.safetensors"
     tm2tfr.save_weights(replace(decoder, layers=layers), path)
     lines = printed(capsys, "check", str(path), "--all-up-to", "3", code=1).splitlines()
-    assert lines[1].endswith("numbers, all agree")
-    assert lines[2:] == [
+    assert lines[2].endswith("numbers, all agree")
+    assert lines[3:] == [
         f"FAIL  layer {place + 1}, head 1 ({head.name}): claimed γ/(i+1) with γ = 0.75; smallest measured γ = 0.5"
     ]
 

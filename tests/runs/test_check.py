@@ -222,7 +222,7 @@ def test_a_plan_for_another_source_is_refused() -> None:
         ("palindromes", Plan(every=True), "not a circuit"),
         ("half-adder", Plan(all_up_to=3), "all have one length"),
         ("sort", Plan(every=True), "every is for circuits"),
-        ("chapter", Plan(random=3, out=Path("rows.csv")), "-o records a single run"),
+        ("chapter", Plan(random=3, checkpoint=Path("run.npz")), "checkpoint records a single run"),
         ("half-adder", Plan(max_steps=3), "a circuit without examples has many"),
     ):
         with pytest.raises(tm2tfr.Tm2tfrError, match=said):

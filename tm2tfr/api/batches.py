@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject, judged
 from tm2tfr.base.choices import AUTO
@@ -185,8 +185,7 @@ def check_many(
         EngineError: for an unknown engine or dtype, or one that cannot run these weights.
         OutputError: if the file cannot be written.
     """
-    from tm2tfr.base.files import encoded, write_whole
-    from tm2tfr.runs.batches.batch import run_lines
+    from tm2tfr.runs.batches.batch import written_runs
     from tm2tfr.runs.batches.checked import checked_inputs
 
     check_engine(engine, dtype)
@@ -206,14 +205,4 @@ def check_many(
     words = found.kind.enumerated(found.right, count, seed)
     options = RunOptions(engine=engine, dtype=dtype, max_steps=None)
     run = partial(checked_inputs, found.decoder, found.right, words, options, progress, tokens_alone=True)
-    if (where := path(out, "out")) is None:
-        return run()
-    heading, lines = run_lines(where)
-    done: list[ComparedRuns] = []
-
-    def write(file: IO[bytes]) -> None:
-        file.write(heading.encode())
-        done.append(run(sink=lambda runs: file.writelines(encoded(line, where) for line in lines(runs))))
-
-    write_whole(where, write)
-    return done[0]
+    return written_runs(path(out, "out"), lambda sink: run(sink=sink), bits=True)

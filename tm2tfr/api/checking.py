@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.contract.shown import PlainData
     from tm2tfr.engines import Engine
+    from tm2tfr.runs.batches.batch import RunSink
     from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.plan import Watcher
     from tm2tfr.runs.sampling import Sampling
@@ -173,10 +175,21 @@ def _findings(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
     from tm2tfr.api import checking_many
 
     if subject.labeller:
-        return checking_many.of_words(subject, plan, watch)
+        return _written(plan, partial(checking_many.of_words, subject, plan, watch))
     if plan.all_up_to is not None or (plan.random is not None and subject.machine is not None):
-        return checking_many.of_inputs(subject, plan, watch)
+        return _written(plan, partial(checking_many.of_inputs, subject, plan, watch))
     return checking_many.of_bits(subject, plan, watch) or _one_by_one(subject, plan, watch)
+
+
+def _written(plan: Plan, findings: Callable[[RunSink | None], Iterator[Finding]]) -> Iterator[Finding]:
+    """Yield findings about many runs, and write these to the plan's file, if it has one."""
+    if plan.out is None or (plan.all_up_to is None and plan.random is None):  # the findings refuse the latter
+        yield from findings(None)
+        return
+    from tm2tfr.runs.batches.batch import written_runs
+
+    yield from written_runs(plan.out, lambda sink: [*findings(sink)])
+    yield Finding(text=f"wrote {plan.out}", note=True)
 
 
 def _one_by_one(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run, for_words
 from tm2tfr.api.tracing import beyond_certificate, traced
 from tm2tfr.base.errors import CompileError, UndefinedError, UsageError, addressed, counted, indented, plural, visible
-from tm2tfr.base.text.words import MANY, applied, joined, number_of
+from tm2tfr.base.text.words import LONGEST_SHOWN, MANY, applied, cut, joined, listed_word, number_of
 from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.contract.shown import Examined, PlainData
-    from tm2tfr.runs.batches.batch import ComparedRuns
+    from tm2tfr.runs.batches.batch import ComparedRuns, RunSink
     from tm2tfr.runs.plan import Plan, RunOptions, Watcher
     from tm2tfr.runs.streams import Streams
 
@@ -26,10 +27,12 @@ MOST_INPUTS_BY_DEFAULT, RANDOM_BY_DEFAULT = 10, 100
 """A circuit without examples is run on all inputs if it has at most 2^10; otherwise on 100 random ones, seed 0."""
 
 
-def _many_line(found: ComparedRuns, what: str) -> Finding:
+def _many_line(found: ComparedRuns, what: str, plan: Plan) -> Finding:
     """Return the finding for a batch of runs; `what` describes its inputs."""
     left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
-    came = ", ".join(f"{number:,} {outcome}" for outcome, number in (found.outcomes or {}).items())
+    # a failed batch has counted only the runs before the difference
+    ends = {} if found.outcomes is None or found.failure is not None else found.outcomes
+    came = ", ".join(f"{number:,} {outcome}" for outcome, number in ends.items())
     text = f"{what}{came and f' ({came})'}: {counted(found.cells, 'cell')} compared with the {found.reference}"
     lines = [f"ok    {text}, all agree{left}"]
     if found.failure is not None:
@@ -37,6 +40,10 @@ def _many_line(found: ComparedRuns, what: str) -> Finding:
     elif not found.runs:
         lines = [f"note: {what}: the {found.noun} is undefined on every one of them, so nothing is compared"]
     lines += [f"scanned: {line}" for line in found.scanned]
+    if found.accepted is not None:
+        more = ends.get("accept", 0) - len(found.accepted)
+        others = f" and {more:,} more{'' if plan.out else addressed(': write all with --output runs.csv')}"
+        lines.append(f"accepted: {', '.join(map(listed_word, found.accepted)) or 'none'}{others if more else ''}")
     text, good = "\n      ".join(lines), found.failure is None and (found.agrees or found.undefined is not None)
     return Finding(text=text, data=lambda: {**found.as_dict(), "inputs": what}, good=good)
 
@@ -49,15 +56,15 @@ def _refuse_too_many(every: int, most: int, length: str) -> None:
 
 
 def _refuse_files(plan: Plan) -> None:
-    """Raise UsageError for a file that is about a single run."""
-    if plan.recorded:
+    """Raise UsageError for a file that is about a single run; enumerated and random inputs have a file of many runs."""
+    if plan.saved or (plan.out is not None and plan.all_up_to is None and plan.random is None):
         option = "--checkpoint" if plan.out is None else "-o"
         raise UsageError(f"tm2tfr check: {option} records a single run, and there may be many here: omit {option}")
 
 
 # ── Machines.
-def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
-    """Yield the findings about a machine on all short inputs and on random ones.
+def of_inputs(subject: Subject, plan: Plan, watch: Watcher, sink: RunSink | None = None) -> Iterator[Finding]:
+    """Yield the findings about a machine on all short inputs and on random ones; `sink` gets their runs.
 
     Raises:
         UsageError: for options that cannot be combined, or too many inputs.
@@ -70,10 +77,10 @@ def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
     if subject.examples:
         yield _about_examples(subject)
     subject = for_run(subject, plan.soft, None, plan.max_steps)
-    for some, what in _asked(subject, plan):
+    for some, what, every in _asked(subject, plan):
         with watch.inputs() as progress:
-            found = checked_inputs(subject.decoder, subject.right, some, plan, progress)
-        yield _many_line(found, what)
+            found = checked_inputs(subject.decoder, subject.right, some, plan, progress, sink=sink, listed=every)
+        yield _many_line(found, what, plan)
         longest = found.longest if found.agrees else None
         if longest is not None and (warning := beyond_certificate(longest, subject)) is not None:
             yield Finding(text=warning, note=True)
@@ -88,8 +95,8 @@ def _about_examples(subject: Subject) -> Finding:
     )
 
 
-def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
-    """Yield inputs, with words that say which."""
+def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str, bool]]:
+    """Yield inputs, with words that say which, and whether they are all up to a length."""
     from tm2tfr.lab.datasets.spec import MOST_WORDS, Inputs, Random
 
     all_up_to, count, seed = plan.all_up_to, plan.random, plan.drawn
@@ -100,6 +107,7 @@ def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
         yield (
             Inputs(up_to=all_up_to).over(letters),
             f"all {counted(every, 'input')} of up to {counted(all_up_to, 'symbol')}",
+            True,
         )
     if count is not None:
         there = min(number_of(len(letters), 0, LONGEST), MOST_WORDS)
@@ -107,7 +115,7 @@ def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
             what = f"tm2tfr check: there are {there:,} inputs of up to {LONGEST} symbols, and --random asks for {count:,}"
             raise UsageError(f"{what}: use at most {there:,}, or --all-up-to")
         drawn = Inputs(random=(Random(count, 0, LONGEST, f"check, seed {seed}"),)).over(letters)
-        yield drawn, f"{counted(count, 'random input')} of 0 to {LONGEST} symbols, seed {seed}"
+        yield drawn, f"{counted(count, 'random input')} of 0 to {LONGEST} symbols, seed {seed}", False
 
 
 # ── Circuits.
@@ -172,8 +180,6 @@ def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) ->
 MOST_BY_DEFAULT, LONGER_BY_DEFAULT = 20_000, 200
 """All words are run up to the longest length at which there are at most 20,000, and 200 random longer ones, seed 0."""
 MOST_INPUTS = 20_000_000
-LONGEST_SHOWN = 60
-"""Characters of a word, or of its outcome: of a longer one the beginning and the end are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,8 +236,8 @@ def _letters(subject: Subject) -> int:
     return labels_of(subject.right, subject.decoder).letters
 
 
-def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
-    """Yield the findings about a sequence model (RASP, logic, automata).
+def of_words(subject: Subject, plan: Plan, watch: Watcher, sink: RunSink | None = None) -> Iterator[Finding]:
+    """Yield the findings about a sequence model (RASP, logic, automata); `sink` gets the runs on enumerated inputs.
 
     Raises:
         UsageError: for a plan that does not fit: too many inputs, more tokens than the weights have positions, or a file.
@@ -260,10 +266,10 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
             good, compared = good and line.good is not False, compared or ran
             yield line
     batches = []
-    for found, what in _batches(subject, asked, plan, watch):
+    for found, what in _batches(subject, asked, plan, watch, sink):
         good &= found.failure is None
         batches.append(found)
-        yield _many_line(found, what)
+        yield _many_line(found, what, plan)
     if not compared and not any(found.cells for found in batches):
         what = f"nothing is compared, since the {subject.noun} is undefined on all of these inputs"
         yield Finding(text=f"FAIL  {what}: check it on inputs on which it is defined", good=False)
@@ -292,23 +298,26 @@ def _examples(subject: Subject) -> Iterator[Examined]:
         yield from construction.examined(subject.right, subject.decoder)
 
 
-def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> Iterator[tuple[ComparedRuns, str]]:
+def _batches(
+    subject: Subject, asked: Lengths, plan: Plan, watch: Watcher, sink: RunSink | None
+) -> Iterator[tuple[ComparedRuns, str]]:
     """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
     from tm2tfr.runs.batches.labelled import checked_words, every_input, random_inputs
 
     program, decoder, letters = subject.right, subject.decoder, _letters(subject)
     dtype: Any = plan.dtype or "float64"
+    run = partial(checked_words, decoder, program, dtype=dtype, sink=sink)
     if asked.upto:
         every = number_of(letters, 1, asked.upto)
         with watch.inputs() as progress:
             batches = every_input(letters, asked.upto)
-            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress, every=every)
+            found = run(batches, progress=progress, every=every, listed=plan.all_up_to is not None)
         yield found, f"all {counted(every, 'input')} of up to {counted(asked.upto, 'token')}"
     if asked.count:
         spread = range(asked.shortest, asked.longest + 1)
         with watch.inputs() as progress:
             batches = random_inputs(letters, spread, asked.count, asked.seed)
-            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress, every=asked.count)
+            found = run(batches, progress=progress, every=asked.count)
         which = f"of {asked.shortest} to {counted(asked.longest, 'token')}"
         which = f"of {counted(asked.longest, 'token')}" if asked.shortest == asked.longest else which
         yield found, f"{counted(asked.count, 'random input')} {which}, seed {asked.seed}"
@@ -363,7 +372,7 @@ def _one(subject: Subject, word: str, plan: Plan, watch: Watcher) -> Finding:
     """Check one input and return the finding."""
     trace = traced(subject, word, plan, must_compare=True, watch=watch).trace
     long = f" ({counted(len(word), 'character')})" if len(word) > LONGEST_SHOWN else ""
-    said = f"{_cut(word)}{long} → {_cut(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
+    said = f"{cut(word)}{long} → {cut(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
     text = f"ok    {said} agree" if trace.agrees else f"FAIL  {said}\n      {indented(str(trace.divergence))}"
     return Finding(text=text, data=trace.as_dict, good=trace.agrees)
 
@@ -396,12 +405,6 @@ def _example(subject: Subject, example: Examined, plan: Plan, watch: Watcher) ->
         return {**(trace.as_dict() if trace else {}), "example": example.as_dict()}
 
     return Finding(text=text, data=data, good=good), trace is not None
-
-
-def _cut(text: str) -> str:
-    """Return a word or an outcome on a line, of a long one the beginning and the end."""
-    half = LONGEST_SHOWN // 2 - 1
-    return visible(text if len(text) <= LONGEST_SHOWN else f"{text[:half]} … {text[-half:]}")
 
 
 def _list(values: Any, *, numbers: bool) -> str:

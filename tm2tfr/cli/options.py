@@ -399,8 +399,8 @@ class RecordedGroup(RunGroup):
     out: Annotated[
         Path | None,
         file(
-            "Write the rows to this .jsonl, .csv or .parquet file during the run; for many inputs of a circuit, one line "
-            "per run (.jsonl or .csv).",
+            "Write the rows to this .jsonl, .csv or .parquet file during the run; for many inputs, one line per run "
+            "(.jsonl or .csv).",
             "--output",
             "-o",
         ),

@@ -284,8 +284,8 @@ class CheckGroup(RecordedGroup, Plan):
     all_up_to: Annotated[
         int | None,
         count(
-            "All inputs of up to N tokens. Default for programs and formulas: the largest N with at most 20,000 inputs, "
-            "and random inputs beyond it.",
+            "All inputs of up to N tokens, with a list of the accepted ones. Default for programs and formulas: the "
+            "largest N with at most 20,000 inputs, and random inputs beyond it.",
             least=1,
         ),
     ] = None

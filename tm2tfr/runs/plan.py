@@ -183,8 +183,9 @@ class Plan(RunOptions):
     Args:
         inputs: inputs to run, as people write them.
         every: run all inputs of a circuit, at most 2^20.
-        all_up_to: run all inputs of at most this many tokens.
+        all_up_to: run all inputs of at most this many tokens; the report counts verdicts and lists accepted inputs.
         random, seed: the number of random inputs, and their seed, by default 0.
+        out: with `every`, `all_up_to` or `random`, write one line per run to this .jsonl or .csv file.
         soft: soft attention for these runs, a `Soft`.
         max_steps: the most steps of each run; None: 10,000, or the limit of an example.
 

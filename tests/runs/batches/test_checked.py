@@ -25,6 +25,7 @@ from tm2tfr.transformer.weights import matrices, replaced
 
 pytest.importorskip("numba", reason="the fast engine needs Numba: pip install 'tm2tfr[fast]'")
 ALL = "ok    all 31 inputs of up to 4 symbols (13 accept, 18 reject): 2,632 cells compared with the simulator, all agree"
+ACCEPTED = "      accepted: ε, a, b, aa, bb, aaa, aba, bab, bbb, aaaa, abba, baab, bbbb"
 
 
 @pytest.mark.slow
@@ -56,7 +57,7 @@ def test_without_a_reference_nothing_failed_and_nothing_did_not() -> None:
 @pytest.mark.parametrize("engine", ["auto", "dense"])
 def test_all_inputs_and_random_ones(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
     check = ["check", "palindromes", "--engine", engine]
-    assert tm2tfr_here(capsys, *check, "--all-up-to", "4") == (0, [ALL])
+    assert tm2tfr_here(capsys, *check, "--all-up-to", "4") == (0, [ALL, ACCEPTED])
     few = (
         "9 random inputs of 0 to 40 symbols, seed 2 (8 limit, 1 reject): 1,932 cells compared with the simulator, all agree"
     )
@@ -65,6 +66,7 @@ def test_all_inputs_and_random_ones(engine: str, capsys: pytest.CaptureFixture[s
     code, lines = tm2tfr_here(capsys, *check, "--all-up-to", "1", "--format", "json")
     ran = {"engine": "fast" if engine == "auto" else "dense", "dtype": "float64"}
     told = {"machine": "palindromes", "runs": 3, "compared": 84, "outcomes": {"accept": 3}, "agrees": True, **ran}
+    told |= {"accepted": ["", "a", "b"]}
     assert (code, [json.loads(line) for line in lines]) == (0, [{**told, "inputs": "all 3 inputs of up to 1 symbol"}])
 
 
@@ -76,7 +78,7 @@ def test_the_first_that_differs_ends_it_with_its_cause(engine: str, capsys: pyte
     assert (code, lines[:3]) == (
         1,
         [
-            "FAIL  all 5 inputs of up to 4 symbols (1 reject): 49 cells compared with the simulator",
+            "FAIL  all 5 inputs of up to 4 symbols: 49 cells compared with the simulator",
             "      1: position 4: h should be 1, is 0",
             "      cause: layer 2 (head position), attention at position 4: h/(i+1) should be 0.2, is 0",
         ],

@@ -154,6 +154,21 @@ def tokens_in(word: str, vocabulary: Sequence[str]) -> Sequence[str]:
     return word
 
 
+LONGEST_SHOWN = 60
+"""Characters of a word, or of its outcome: of a longer one the beginning and the end are shown."""
+
+
+def cut(text: str) -> str:
+    """Return a word or an outcome on a line, of a long one the beginning and the end."""
+    half = LONGEST_SHOWN // 2 - 1
+    return visible(text if len(text) <= LONGEST_SHOWN else f"{text[:half]} … {text[-half:]}")
+
+
+def listed_word(word: str) -> str:
+    """Return an input for a list: ε for the empty one, in quotes where its characters would be taken for the list's."""
+    return cut(repr(word) if {*word} & {*", ε"} and word[0] != "[" else word or "ε")
+
+
 def joined(values: Sequence[str], *, numbers: bool = False) -> str:
     """Return values on one line: one after the other where each is one character, otherwise, or if they are numbers,
     separated by spaces.

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import InputError, OutputError, UsageError, counted
+from tm2tfr.base.files import encoded, write_whole
 from tm2tfr.contract.blocks import BatchResults
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import RunResult
@@ -29,6 +34,7 @@ end with the position table."""
 
 
 AnyScalar = TypeVar("AnyScalar", bound=np.generic)
+AnyResult = TypeVar("AnyResult")
 
 
 def as_one(arrays: Sequence[NDArray[AnyScalar]], dtype: type[AnyScalar]) -> NDArray[AnyScalar]:
@@ -174,38 +180,73 @@ class Batch:
 
 # ── many runs, compared up to the first that differs ──────────────────────────────────────────────────────────
 class SinkRun(NamedTuple):
-    """A compared run: its input, the reference's result, and whether the decoder agrees."""
+    """A compared run: its input, the reference's outcome and its result in words, and whether the decoder agrees."""
 
     input: str
-    result: RunResult
+    outcome: str
+    shown: str
     agrees: bool
 
 
+RunSink = Callable[[Iterable[SinkRun]], None]
 RUN_FILES = (".csv", ".jsonl")
 """The extensions of files of many runs."""
 
 
-def run_lines(path: Path) -> tuple[str, Callable[[Iterable[SinkRun]], Iterator[str]]]:
-    """Return the heading of a file of many runs, in the format of its extension, and a function that yields lines for runs.
+def written_runs(path: Path | None, run: Callable[[RunSink | None], AnyResult], *, bits: bool = False) -> AnyResult:
+    """Return the result of `run`, and write the runs that its sink gets to a file, whole or not at all.
 
-    A line has the input and the outcome (for a circuit bits), the result in words, and whether every cell agrees.
+    A line has the input, the outcome (with `bits`, for circuits: the bits, and the result in words), and whether every
+    cell agrees.
+
+    Args:
+        path: the file; None: `run` gets no sink.
 
     Raises:
-        OutputError: for another extension.
+        OutputError: for another extension, or if the file cannot be written.
     """
+    if path is None:
+        return run(None)
     if path.suffix.lower() not in RUN_FILES:
         raise OutputError(f"{path}: many runs are written as {' or '.join(RUN_FILES)}: name the file {path.stem}.csv")
-    names, as_json = ("input", "outputs", "result", "agrees"), path.suffix.lower() == ".jsonl"
+    names = ("input", "outputs", "result", "agrees") if bits else ("input", "outcome", "agrees")
+    as_json, done = path.suffix.lower() == ".jsonl", list[AnyResult]()
 
-    def lines(runs: Iterable[SinkRun]) -> Iterator[str]:
-        for word, result, agrees in runs:
-            if as_json:
-                values = word, result.outcome, result.shown, agrees
-                yield json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + "\n"
-            else:
-                yield f'{word},{result.outcome},"{result.shown.replace(chr(34), chr(34) * 2)}",{str(agrees).lower()}\n'
+    def line(values: Sequence[object]) -> bytes:
+        if as_json:
+            return encoded(json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + "\n", path)
+        text = StringIO()
+        csv.writer(text, lineterminator="\n").writerow([str(v).lower() if isinstance(v, bool) else v for v in values])
+        return encoded(text.getvalue(), path)
 
-    return "" if as_json else f"{','.join(names)}\n", lines
+    def write(file: IO[bytes]) -> None:
+        file.write(b"" if as_json else line(names))
+        done.append(run(lambda runs: file.writelines(line(r if bits else (r.input, r.outcome, r.agrees)) for r in runs)))
+
+    write_whole(path, write)
+    return done[0]
+
+
+LISTED = 20
+"""The accepted inputs that a report lists."""
+VERDICTS = frozenset(("accept", "reject"))
+
+
+class Verdicts:
+    """The number of runs by outcome, and the first accepted inputs, as runs arrive."""
+
+    def __init__(self) -> None:
+        self.outcomes, self.first = Counter[str](), list[str]()
+
+    def add(self, outcomes: Sequence[str]) -> list[int]:
+        """Count runs with these outcomes, and return the places of those whose inputs are to be added to `first`."""
+        self.outcomes.update(outcomes)
+        return [*islice((n for n, outcome in enumerate(outcomes) if outcome == "accept"), LISTED - len(self.first))]
+
+    @property
+    def accepted(self) -> tuple[str, ...] | None:
+        """The first accepted inputs; None if no run has a verdict."""
+        return tuple(self.first) if VERDICTS & self.outcomes.keys() else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,6 +264,7 @@ class ComparedRuns:
         undefined: the number of inputs on which the program is undefined, which were not compared; None for a program
                 that is defined everywhere.
         outcomes: the number of runs by outcome; None: not counted.
+        accepted: the first `LISTED` accepted inputs; None: not listed, or without verdicts.
         longest: the longest run before the first difference, if it was kept.
     """
 
@@ -237,6 +279,7 @@ class ComparedRuns:
     failure: Trace | None
     undefined: int | None = None
     outcomes: Mapping[str, int] | None = None
+    accepted: tuple[str, ...] | None = None
     longest: Trace | None = None
 
     @property
@@ -264,6 +307,7 @@ class ComparedRuns:
         plain: PlainData = {self.noun: self.name, "runs": self.runs, self.counted: self.cells}
         plain |= {} if self.undefined is None else {"undefined": self.undefined}
         plain |= {} if self.outcomes is None else {"outcomes": dict(self.outcomes)}
+        plain |= {} if self.accepted is None else {"accepted": list(self.accepted)}
         plain |= {"agrees": self.agrees, "engine": self.engine, "dtype": self.dtype}
         plain |= {"scanned": list(self.scanned)} if self.scanned else {}
         return plain if self.failure is None else plain | {"failure": self.failure.as_dict()}

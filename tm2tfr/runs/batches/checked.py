@@ -5,14 +5,13 @@ In column blocks where the fast engine runs them, or where tokens alone are comp
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.runs.batches.batch import Batch, ComparedRuns, SinkRun
+from tm2tfr.runs.batches.batch import Batch, ComparedRuns, RunSink, SinkRun, Verdicts
 from tm2tfr.runs.choose import NamedProgram, blocks_of, cores, for_cases
 from tm2tfr.runs.comparison import Progress, Trace
 from tm2tfr.runs.plan import MAX_STEPS, RunOptions
@@ -33,7 +32,8 @@ def checked_inputs(
     progress: Progress | None = None,
     *,
     tokens_alone: bool = False,
-    sink: Callable[[Iterable[SinkRun]], None] | None = None,
+    sink: RunSink | None = None,
+    listed: bool = False,
 ) -> ComparedRuns:
     """Run `decoder` on many inputs and compare every cell at every position, up to the first run that differs.
 
@@ -41,6 +41,7 @@ def checked_inputs(
         options: the engine, its dtype, and the limit on the steps of each run.
         tokens_alone: compare tokens alone, of circuits all bits; the run that differs is compared cell by cell.
         sink: gets every run that was compared.
+        listed: list the first accepted inputs, if all runs agree.
 
     Raises:
         InputError: for a word that is not an input of the program.
@@ -87,7 +88,8 @@ def checked_inputs(
         runs=found.runs,
         cells=found.runs * (blocks.answers or 0) if tokens_alone and blocks is not None else found.cells,
         counted="bits" if tokens_alone else "compared",
-        outcomes=None if tokens_alone else dict(sorted(found.outcomes.items())),
+        outcomes=None if tokens_alone else dict(sorted(found.verdicts.outcomes.items())),
+        accepted=found.verdicts.accepted if listed and found.failure is None else None,
         failure=found.failure,
         longest=None if tokens_alone else found.longest_run(),
     )
@@ -140,12 +142,10 @@ class _Found:
         sink: see `checked_inputs`; count: whether outcomes are counted.
     """
 
-    def __init__(
-        self, carried_out: Callable[[str], Trace], sink: Callable[[Iterable[SinkRun]], None] | None, *, count: bool
-    ) -> None:
+    def __init__(self, carried_out: Callable[[str], Trace], sink: RunSink | None, *, count: bool) -> None:
         self.carried_out, self._sink, self._count = carried_out, sink, count
         self.runs = self.cells = self._most = 0
-        self.outcomes = Counter[str]()
+        self.verdicts = Verdicts()
         self.failure: Trace | None = None
         self.longest: Trace | None = None
         self._longest_word: str | None = None
@@ -157,11 +157,11 @@ class _Found:
         self.cells += trace.compared
         self.reference = trace.reference
         if self._sink is not None:
-            self._sink([SinkRun(trace.input, trace.result, trace.agrees and agrees)])
+            self._sink([SinkRun(trace.input, trace.result.outcome, trace.result.shown, trace.agrees and agrees)])
         if not trace.agrees or not agrees:
             self.failure = trace
             return
-        self.outcomes[trace.answer] += 1
+        self.verdicts.first += [trace.input for _ in self.verdicts.add([trace.answer])]
         if self.longest is None or trace.tokens > self.longest.tokens:
             self.longest = trace
 
@@ -176,11 +176,12 @@ class _Found:
         self.runs += first
         self.cells += int(batch.compared[:first].sum())
         if self._count:
-            self.outcomes.update(batch.outcomes[:first].tolist())
+            self.verdicts.first += [batch.inputs[run] for run in self.verdicts.add(batch.outcomes[:first].tolist())]
         if first and int(batch.compared[:first].max()) > self._most:
             self._most = int(batch.compared[:first].max())
             self._longest_word = batch.inputs[int(batch.compared[:first].argmax())]
         if self._sink is not None:
-            self._sink(SinkRun(batch.inputs[run], batch.result(run), True) for run in range(first))
+            results = map(batch.result, range(first))
+            self._sink(SinkRun(batch.inputs[run], r.outcome, r.shown, True) for run, r in enumerate(results))
         if first < len(batch):
             self.add(self.carried_out(batch.inputs[first]), agrees=False)

@@ -22,7 +22,7 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import as_wanted, read_outputs
-from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, ComparedRuns, as_one
+from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, VERDICTS, Batch, ComparedRuns, RunSink, SinkRun, Verdicts, as_one
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
 from tm2tfr.runs.choose import NamedProgram, labels_of, truth_of
 from tm2tfr.runs.comparison import Progress
@@ -323,33 +323,43 @@ def checked_words(
     dtype: Float = "float64",
     progress: Progress | None = None,
     every: int = 0,
+    sink: RunSink | None = None,
+    listed: bool = False,
 ) -> ComparedRuns:
     """Run `decoder` on many inputs and compare every output at every position, up to the first that differs.
 
-    That one is run again, cell by cell, so that its cause is found.
+    That one is run again, cell by cell, so that its cause is found. With `listed`, verdicts are counted as well.
 
     Args:
         program: what labels words, such as a RASP program.
         batches: inputs of one length, as indices of their tokens in the program's alphabet: (inputs, n).
-        every: the number of all inputs, for `progress`.
+        every: the number of all inputs, for `progress`; sink, listed: see `tm2tfr.runs.batches.checked.checked_inputs`.
 
     Raises:
         EngineError: if the dense engine cannot run these weights.
         CompileError: if these are weights for other tokens, or without the output that the program chooses.
     """
-    construction, runs = (
-        of_program(program),
-        LabellerRuns(decoder, program, checked=True, rows=False, workers=1, dtype=dtype),
-    )
-    right, done, cells, undefined, failure = runs.labels, 0, 0, 0, None
+    construction = of_program(program)
+    runs = LabellerRuns(decoder, program, checked=True, rows=False, workers=1, dtype=dtype)
+    right, done, cells, undefined, failure, verdicts = runs.labels, 0, 0, 0, None, Verdicts() if listed else None
     parts = (part for whole in batches for part in _parts(whole, len(decoder.outputs)))
     for found in runs.on((np.arange(len(part)), part) for part in parts):
         wrong = np.flatnonzero((found.differs >= 0) | found.refused)
         agreed = int(wrong[0]) + 1 if len(wrong) else len(found.numbers)
         done, cells, undefined = done + agreed, cells + int(found.cells[:agreed].sum()), undefined + len(found.undefined)
+        same = found.given[: int(wrong[0]) if len(wrong) else None]
+        if len(same) and (sink or verdicts):
+            ends = right.outcomes(same)
+            verdicts = verdicts if VERDICTS.issuperset(ends) else None  # a program's values are not verdicts
+            if verdicts is not None:
+                verdicts.first += map(right.written, same[verdicts.add(ends)].tolist())
+            if sink is not None:
+                sink(SinkRun(right.written(word), end, end, True) for word, end in zip(same.tolist(), ends, strict=True))
         if len(wrong):
             options = RunOptions(engine="dense", dtype=dtype, max_steps=None, keep_rows=False)
             failure = carried_out(decoder, right.written(found.given[wrong[0]].tolist()), program, options)
+            if sink is not None:
+                sink([SinkRun(failure.input, failure.result.outcome, failure.result.shown, False)])
             break
         if progress is not None:
             progress(done + undefined, every)
@@ -362,6 +372,8 @@ def checked_words(
         runs=done,
         cells=cells,
         undefined=undefined,
+        outcomes=None if verdicts is None else dict(sorted(verdicts.outcomes.items())),
+        accepted=None if verdicts is None or failure is not None else verdicts.accepted,
         failure=failure,
     )
 
