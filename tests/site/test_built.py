@@ -199,23 +199,28 @@ STICKING_OUT = """() => [...document.querySelectorAll("article *")].filter(part 
   return true;
 }).map(part => `${part.tagName}: ${part.textContent.slice(0, 60)}`)"""
 """What is wider than the window and has nothing around it that scrolls."""
+TALLEST = 15_000
+"""The most pixels of a page of the reference."""
 
 
 @pytest.mark.slow
-def test_no_page_complains_or_is_wider_than_the_window(site: Path, chromium: Any) -> None:
+def test_no_page_complains_or_is_wider_than_the_window_or_very_tall(site: Path, chromium: Any) -> None:
     context = chromium.new_context(color_scheme="dark", viewport={"width": 1280, "height": 850})
     page = context.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     pages = sorted(path for path in site.rglob("*.html") if path.name != "404.html")
-    assert len(pages) > 15
+    assert len(pages) > len(PAGES)
     for path in pages:
         page.set_viewport_size({"width": 1280, "height": 850})
         page.goto(path.as_uri())
         assert page.evaluate(STICKING_OUT) == [], path.name
+        if path.is_relative_to(site / "reference"):
+            assert page.evaluate("document.documentElement.scrollHeight") <= TALLEST, path
         page.set_viewport_size({"width": 390, "height": 850})
         assert page.evaluate(STICKING_OUT) == [], path.name
+        assert page.evaluate("document.documentElement.scrollWidth") == 390, path
         assert page.evaluate("document.images.length === [...document.images].filter(i => i.naturalWidth).length"), (
             path.name
         )

@@ -6,7 +6,6 @@ import re
 from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,8 +20,6 @@ TYPED = re.compile(r"(?<=^```sh\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 """An example that no test of the documents runs: it needs an extra, or does not end by itself."""
 SERVED = "playground"
 """The command that does not end by itself: `tests/web/playground/test_command.py` runs the same example."""
-TALLEST = 15_000
-"""The most pixels of a page, at a width of 1,400."""
 
 
 # ── the pages of commands
@@ -85,19 +82,3 @@ def test_the_index_leads_to_every_public_name(site: Path) -> None:
     html = (site / "reference/api/index.html").read_text(encoding="utf-8")
     linked = re.findall(r'<dt><a href="[\w/]+\.html#[\w.]+"><code>(\w+)</code></a></dt><dd>\S', html)
     assert sorted(linked) == sorted(set(tm2tfr.__all__) - {"__version__"})
-
-
-# ── in a browser
-@pytest.mark.slow
-def test_every_page_fits_a_desk_and_a_phone(site: Path, chromium: Any) -> None:
-    page = chromium.new_page()
-    pages = sorted((site / "reference").rglob("*.html"))
-    assert len(pages) > len(PAGES) + 15
-    for path in pages:
-        for width in (390, 1400):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.goto(path.as_uri())
-            size = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
-            assert size[0] == width, path
-        assert size[1] <= TALLEST, path
-    page.close()
