@@ -93,9 +93,10 @@ def said(text: str) -> str:
 
 
 # ── without a browser
-def test_the_page_is_below_400_kb_and_has_everything_in_it() -> None:
+def test_the_page_is_small_and_has_everything_in_it() -> None:
+    large = tm2tfr.Subject.of("chapter", options={"universal": (16, 8)})  # that of the documentation
+    assert len(tm2tfr.explore(large, standalone=True).html.encode()) < 410_000
     html = page().html
-    assert len(html.encode()) < 400_000
     data = embedded(html)
     assert data["class"] == {"states": 8, "symbols": 4, "tape": "both"}
     assert len(data["examples"]) == 27
@@ -195,7 +196,7 @@ class TestJflap:
         texts = [re.sub(r"(<find\.jff>).*?(?=</find)", r"\1", text, flags=re.DOTALL) for text in cases]
         same = 0
         for text, each in zip(texts, read_as_jflap(chromium, texts), strict=True):
-            if "html" in text:  # this is not taken for JFLAP
+            if "html" in text or "other.jff" in text:  # one is not taken for JFLAP, one has two machines for a block
                 continue
             where, _, words = said(text).partition(": ")
             xml = re.match("this is not XML|this closing tag|there is text after", words)
@@ -203,9 +204,10 @@ class TestJflap:
                 assert each["said"] == said(text)
             else:
                 assert each["said"].startswith(f"{where.rsplit(':', 1)[0]}:") and "this is not XML: fix it" in each["said"]
-            assert each["machine"] is None and each["editable"] == text
-            same += xml is None
-        assert same >= 30
+            if each["machine"] is None:
+                assert each["editable"] == text
+                same += xml is None
+        assert same >= 28
 
     def test_what_python_reads_and_the_page_does_not(self, chromium: Any) -> None:
         machine = f"<a>{jflap.ERASE}</a>"
@@ -368,7 +370,9 @@ class TestThePage:
         assert shown.locator(".problems li").inner_text() == str(refused.value)
 
         assert shown.locator(".problems .hint").inner_text() == (
-            "What counts: the states 'start', TODO"
+            "What counts: the states 'next', 'to-star', 'to-last', 'take', 'add-0', 'add-1', 'carry', 'restore' and 5 more; "
+            "the symbols '_', '0', '1', '*', 'o', 'i', 'O', 'I'. Save the text as machine.yaml; a page for its size is "
+            "made by tm2tfr explore machine.yaml --universal 13,8 --standalone -o page.html."
         )
 
     def test_a_jflap_file_is_pasted_dropped_or_opened_as_yaml(self, opened: Open) -> None:
@@ -378,8 +382,8 @@ class TestThePage:
         shown.evaluate("text => navigator.clipboard.writeText(text)", FILES[0])
         editor.press("Control+v")
         shown.locator(".bar .ran", has_text="machine on (empty)").wait_for()
-        yaml = "blank: _\nstart state: q0\naccept: q1\ntable:\n  q0:\n    a: {write: b, L}\n    _: {write: a, S: q1}\n  q1:\n"
-        assert editor.input_value() == f"name: machine\n{yaml}"
+        yaml = "blank: _\nstart state: q0\naccept: q1\ntape alphabet: [a, b, _]\ntable:\n  q0:\n    a: {write: b, L}\n"
+        assert editor.input_value() == f"name: machine\n{yaml}    _: {{write: a, S: q1}}\n  q1:\n"
         assert shown.locator(".verdict").inner_text() == "✓ accepts after T = 1"
         editor.press("Control+z")
         assert editor.input_value() == before
@@ -395,7 +399,7 @@ class TestThePage:
         file = {"name": "opened.jff", "mimeType": "text/xml", "buffer": FILES[2].encode()}
         shown.locator("input[type=file]").set_input_files(file)
         shown.locator(".bar .ran", has_text="opened on (empty)").wait_for()
-        assert editor.input_value().startswith("# warning, line 14 of the JFLAP file: 'q2' is final, so a run stops there: ")
+        assert editor.input_value().startswith("# warning, line 12 of the JFLAP file: 'q2' is final, so a run stops there: ")
         assert browser.violations(shown) == []
 
     def test_a_link_carries_the_machine_and_its_input(self, opened: Open) -> None:
