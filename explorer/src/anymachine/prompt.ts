@@ -28,6 +28,8 @@ export interface Placed {
 }
 
 const CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+/** The most symbols of any decoder. */
+export const MOST_SYMBOLS = CHARACTERS.length;
 const ARROW = "→";
 const VERDICTS = { accept: "ACC", reject: "REJ" } as const;
 
@@ -73,7 +75,7 @@ function fitted(machine: Machine, names: Names): [string[], string[]] {
     if (further) sizes.splice(1, 0, `${further + 1} halting states, all but the first of which count as well`);
     const has = `${sizes.slice(0, -1).join(", ")}${further ? "," : ""} and ${sizes.at(-1)}`;
     const problem = `${visible(machine.name)}: it has ${has}, and this decoder runs machines with at most ${room} and ${most}`;
-    if (symbols.length > CHARACTERS.length) throw new Refused(`${problem}, and none has more than ${CHARACTERS.length} symbols: compile the machine alone`);
+    if (symbols.length > MOST_SYMBOLS) throw new Refused(`${problem}, and none has more than ${MOST_SYMBOLS} symbols: compile the machine alone`);
     throw new Refused(`${problem}: use the size ${states.length},${symbols.length} or a larger one`);
   }
   return [[...states, ...Array<string>(room - states.length).fill(""), resting[0] ?? ""], symbols];

@@ -10,7 +10,7 @@ import { type Again, busy, Rerun, workerOf } from "../live/rerun";
 import { fragment, isLink, opened } from "../playground/link";
 import { Editor } from "./editor";
 import type { Machine } from "./machine";
-import { canonical, needs, type Placed, placed } from "./prompt";
+import { canonical, MOST_SYMBOLS, needs, type Placed, placed } from "./prompt";
 import { editable, isJflap, read } from "./reading";
 import type { AnyMachineData, Template } from "./template";
 import { type Diagnostic, listing, MOST_BYTES, SpecError } from "./text";
@@ -195,10 +195,11 @@ export class Workbench {
     }
   }
 
-  /** How a machine is run that is too large for these weights; null if it is not. */
+  /** What of a machine counts that is too large for these weights, and how a larger page is made; null if no such page would do. */
   private larger(machine: Machine): HTMLElement | null {
     const { states, symbols } = needs(machine);
-    if (states.length <= this.data.class.states && symbols.length <= this.data.class.symbols) return null;
+    const { class: most } = this.data;
+    if ((states.length <= most.states && symbols.length <= most.symbols) || symbols.length > MOST_SYMBOLS) return null;
     const command = `tm2tfr explore machine.yaml --universal ${states.length},${symbols.length} --standalone -o page.html`;
     return el("p", { class: "hint" }, `What counts: the states ${listing(states)}; the symbols ${listing(symbols)}. Save the text as machine.yaml; a page for its size is made by `, el("code", {}, command), ".");
   }

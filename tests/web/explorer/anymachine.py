@@ -94,7 +94,7 @@ def read_in_the_page(chromium: Any, texts: Iterable[str], script: str = SCRIPT, 
 
 
 def read_as_jflap(chromium: Any, texts: Iterable[str]) -> list[Any]:
-    """Return what the page reads of JFLAP files, see `read_in_the_page`, the text for its editor, and what it reads of that.
+    """Return what the page reads of JFLAP files, see `read_in_the_page`, the text for its editor, and what that is read as.
 
     No worker does this: the browser's reader of XML is only in a page.
     """
