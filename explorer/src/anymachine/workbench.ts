@@ -76,7 +76,7 @@ export class Workbench {
       el(
         "div",
         { class: "writing" },
-        el("h2", {}, "Your machine", el("span", { class: "check" }, `at most ${counted(states, "state")} and ${counted(symbols, "symbol")}`), el("label", { class: "examples", for: "examples" }, el("span", { class: "said" }, "An example"), this.menu), el("button", { type: "button", class: "small", click: () => picker.click() }, "Open a file"), picker),
+        el("h2", {}, "Your machine", el("span", { class: "check" }, `at most ${counted(states, "state")} and ${counted(symbols, "symbol")}`), el("label", { class: "examples", for: "examples" }, el("span", { class: "said" }, "An example"), this.menu), el("button", { type: "button", class: "small", click: () => ((picker.value = ""), picker.click()) }, "Open a file"), picker),
         this.editor.element,
         el("p", { class: "hint", id: "editor-keys" }, "YAML as on ", el("b", {}, "turingmachine.io"), ", a JFLAP file (", el("code", {}, ".jff"), "), or bbchallenge text such as ", el("code", {}, "1RB1LB_1LA1RZ"), ". ", el("kbd", {}, "Ctrl Enter"), " runs, ", el("kbd", {}, "Esc"), " ", el("kbd", {}, "Tab"), " leaves the editor."),
       ),
@@ -145,6 +145,7 @@ export class Workbench {
   // ── a file, or a text that is one ───────────────────────────────────────────────────────────────────────
   /** Take a text in place of the one in the editor, a JFLAP file as YAML, and run it; name: the machine's, if the text has none. */
   private take(text: string, name?: string): void {
+    if (this.running) this.halt();
     this.editor.replace(editable(text, name));
     [this.typed, this.alphabet] = [false, null];
     void this.run();
