@@ -115,6 +115,8 @@ export interface RunSpec {
   /** By the name of a column, 1 for each cell of which the reference says nothing; a column without such cells is left out. */
   unspecified: SheetSpec;
   divergence: DivergenceSpec | null;
+  /** Whether the page stopped it some positions after the divergence, for its weights are changed. */
+  stopped?: boolean;
   stop: string[];
   layers: LayerSpec[];
   /** The layers, from 0, in the order in which they ran, each with its pass, from 1; 0 where no loop runs it. */

@@ -3,7 +3,7 @@
 import type { Run } from "./data";
 import { el } from "./dom";
 import type { Store } from "./state";
-import { blamedLayer, count, shortened, STOP, typesetter, VERDICTS } from "./words";
+import { blamedLayer, count, shortened, STOP, stoppedAfter, typesetter, VERDICTS } from "./words";
 
 /** What went wrong, at the top: the first divergence and its cause, with a button that goes there.
  *
@@ -48,8 +48,8 @@ export function verdict(runs: Run[], circuit: boolean): (Node | string)[] {
 
 /** How a run ends. */
 function ending(run: Run): string {
-  const { answer, T, stop } = run.spec;
-  if (T === null) return "no verdict within the limit";
+  const { answer, T, stop, stopped } = run.spec;
+  if (T === null) return stopped ? `no verdict: ${stoppedAfter(run.spec)}` : "no verdict within the limit";
   return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
 }
 

@@ -33,6 +33,11 @@ export function uncompared({ noun, reference, live }: RunSpec): string {
   return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
 }
 
+/** Where a run with changed weights was stopped. */
+export function stoppedAfter({ count: positions, divergence }: RunSpec): string {
+  return `stopped ${count(positions - 1 - divergence!.position, "position")} after the first difference`;
+}
+
 /** A subspace as the chapter writes it: e_q is q, e_b(j*-1) is b_{j*-1}, e_x(h) is x_h. */
 export function symbolOf(name: string): string {
   const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);

@@ -62,6 +62,15 @@ export class Editor {
     this.draw();
   }
 
+  /** Put another text in place of all, so that the browser's Undo takes it back. */
+  replace(text: string): void {
+    this.area.focus();
+    this.area.select();
+    this.write(text);
+    this.area.setSelectionRange(0, 0);
+    this.area.scrollTo(0, 0);
+  }
+
   /** Underline what is complained of; offsets are those of the text without a byte order mark. */
   mark(diagnostics: Diagnostic[]): void {
     this.diagnostics = diagnostics;

@@ -4,7 +4,7 @@ export { aboutOf } from "../live/decoder";
 export { carriedOut, weightsOf } from "../live/worker";
 export { unpacked } from "../data";
 export { placed } from "./prompt";
-export { read } from "./reading";
+export { editable, read } from "./reading";
 export { Template } from "./template";
 export { written } from "./text";
 

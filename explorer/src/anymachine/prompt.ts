@@ -28,6 +28,8 @@ export interface Placed {
 }
 
 const CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+/** The most symbols of any decoder. */
+export const MOST_SYMBOLS = CHARACTERS.length;
 const ARROW = "→";
 const VERDICTS = { accept: "ACC", reject: "REJ" } as const;
 
@@ -55,24 +57,28 @@ export function placed(machine: Machine, among: Class): Placed {
   return { names, description: described(names), canonical: described(own), rules: entries.length };
 }
 
-/** The states of a machine in the places of those with rules and of the one without, and its symbols; with empty ones between. */
-function fitted(machine: Machine, names: Names): [string[], string[]] {
+/** What a decoder must have room for: states, of which those with rules come first, and symbols, the blank first; `resting`: states without rules. */
+export function needs(machine: Machine): { working: string[]; resting: string[]; states: string[]; symbols: string[] } {
   const halting = machine.states.filter((state) => machine.haltingStates.has(state) && state !== machine.start);
   const resting = machine.decides ? [] : halting;
   const working = [machine.start, ...machine.states.filter((state) => !halting.includes(state) && state !== machine.start)];
-  const ruled = [...working, ...resting.slice(1)];
-  const symbols = [machine.blank, ...machine.tapeAlphabet.filter((symbol) => symbol !== machine.blank)];
+  return { working, resting, states: [...working, ...resting.slice(1)], symbols: [machine.blank, ...machine.tapeAlphabet.filter((symbol) => symbol !== machine.blank)] };
+}
+
+/** The states of a machine in the places of those with rules and of the one without, and its symbols; with empty ones between. */
+function fitted(machine: Machine, names: Names): [string[], string[]] {
+  const { working, resting, states, symbols } = needs(machine);
   const [room, most] = [names.states.length - 1, names.symbols.length];
-  if (ruled.length > room || symbols.length > most) {
+  if (states.length > room || symbols.length > most) {
     const further = resting.length > 1 ? resting.length - 1 : 0;
     const sizes = [`${counted(working.length, "state")} with rules`, counted(symbols.length, "symbol")];
     if (further) sizes.splice(1, 0, `${further + 1} halting states, all but the first of which count as well`);
     const has = `${sizes.slice(0, -1).join(", ")}${further ? "," : ""} and ${sizes.at(-1)}`;
     const problem = `${visible(machine.name)}: it has ${has}, and this decoder runs machines with at most ${room} and ${most}`;
-    if (symbols.length > CHARACTERS.length) throw new Refused(`${problem}, and none has more than ${CHARACTERS.length} symbols: compile the machine alone`);
-    throw new Refused(`${problem}: use the size ${ruled.length},${symbols.length} or a larger one`);
+    if (symbols.length > MOST_SYMBOLS) throw new Refused(`${problem}, and none has more than ${MOST_SYMBOLS} symbols: compile the machine alone`);
+    throw new Refused(`${problem}: use the size ${states.length},${symbols.length} or a larger one`);
   }
-  return [[...ruled, ...Array<string>(room - ruled.length).fill(""), resting[0] ?? ""], symbols];
+  return [[...states, ...Array<string>(room - states.length).fill(""), resting[0] ?? ""], symbols];
 }
 
 /** Names with others in their places, where these are not empty; where they are taken then, with primes. */

@@ -29,7 +29,7 @@ export interface Diagnostic {
 const LINE_BREAK = /\r\n|[\n\r\x85\u2028\u2029]/;
 const UNPRINTABLE = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u;
 const EVERY_UNPRINTABLE = new RegExp(UNPRINTABLE, "gu");
-const MOST_BYTES = 1 << 20;
+export const MOST_BYTES = 1 << 20;
 export const MOST_DIAGNOSTICS = 100;
 const MOST_SHOWN = 20;
 const MOST_COMPARED = 30_000;

@@ -10,10 +10,10 @@ import { type Again, busy, Rerun, workerOf } from "../live/rerun";
 import { fragment, isLink, opened } from "../playground/link";
 import { Editor } from "./editor";
 import type { Machine } from "./machine";
-import { canonical, type Placed, placed } from "./prompt";
-import { read } from "./reading";
+import { canonical, MOST_SYMBOLS, needs, type Placed, placed } from "./prompt";
+import { editable, isJflap, read } from "./reading";
 import type { AnyMachineData, Template } from "./template";
-import { type Diagnostic, SpecError } from "./text";
+import { type Diagnostic, listing, MOST_BYTES, SpecError } from "./text";
 
 /** Shows a run. */
 export type Show = (data: PageData, buffers: Buffers, broken: Broken | null) => void;
@@ -62,22 +62,23 @@ export class Workbench {
     private readonly show: Show,
   ) {
     const { states, symbols } = data.class;
-    this.editor = new Editor("The machine: YAML of turingmachine.io, or bbchallenge text", "problems editor-keys", () => this.later(), () => this.run());
+    this.editor = new Editor("The machine: YAML of turingmachine.io, a JFLAP file, or bbchallenge text", "problems editor-keys", () => this.later(), () => this.run());
     this.menu = el("select", { id: "examples", change: () => this.example() }, el("option", { value: "" }, "examples …"), ...data.examples.map(({ name }, n) => el("option", { value: n }, name)));
     this.input = el("input", { type: "text", id: "live-input", class: "mono", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": "live-hint live-error", list: "live-examples", input: () => (this.typed = true) });
     this.steps = el("input", { type: "number", id: "live-steps", min: 1, max: data.most, value: data.opens.steps });
     this.start = el("button", { type: "submit", class: "small go" }, "Run");
     this.stop = el("button", { type: "button", class: "small", disabled: true, click: () => this.halt() }, "Stop");
+    const picker = el("input", { type: "file", hidden: true, accept: ".jff,.yaml,.yml,.txt", "aria-label": "A file of a machine", change: () => this.file(picker.files?.[0]) });
     const share = el("button", { type: "button", class: "small", click: () => void this.share() }, "Copy link");
     this.element = el(
       "form",
-      { class: "live workbench panel", "aria-label": "Your machine", novalidate: true, submit: (event: SubmitEvent) => this.submit(event) },
+      { class: "live workbench panel", "aria-label": "Your machine", novalidate: true, submit: (event: SubmitEvent) => this.submit(event), paste: (event: ClipboardEvent) => this.pasted(event), dragover: (event: DragEvent) => this.dragged(event), drop: (event: DragEvent) => this.dragged(event) },
       el(
         "div",
         { class: "writing" },
-        el("h2", {}, "Your machine", el("span", { class: "check" }, `at most ${counted(states, "state")} and ${counted(symbols, "symbol")}`), el("label", { class: "examples", for: "examples" }, el("span", { class: "said" }, "An example"), this.menu)),
+        el("h2", {}, "Your machine", el("span", { class: "check" }, `at most ${counted(states, "state")} and ${counted(symbols, "symbol")}`), el("label", { class: "examples", for: "examples" }, el("span", { class: "said" }, "An example"), this.menu), el("button", { type: "button", class: "small", click: () => ((picker.value = ""), picker.click()) }, "Open a file"), picker),
         this.editor.element,
-        el("p", { class: "hint", id: "editor-keys" }, "YAML as on ", el("b", {}, "turingmachine.io"), ", or bbchallenge text such as ", el("code", {}, "1RB1LB_1LA1RZ"), ". ", el("kbd", {}, "Ctrl Enter"), " runs, ", el("kbd", {}, "Esc"), " ", el("kbd", {}, "Tab"), " leaves the editor."),
+        el("p", { class: "hint", id: "editor-keys" }, "YAML as on ", el("b", {}, "turingmachine.io"), ", a JFLAP file (", el("code", {}, ".jff"), "), or bbchallenge text such as ", el("code", {}, "1RB1LB_1LA1RZ"), ". ", el("kbd", {}, "Ctrl Enter"), " runs, ", el("kbd", {}, "Esc"), " ", el("kbd", {}, "Tab"), " leaves the editor."),
       ),
       el(
         "div",
@@ -141,6 +142,35 @@ export class Workbench {
     void this.run();
   }
 
+  // ── a file, or a text that is one ───────────────────────────────────────────────────────────────────────
+  /** Take a text in place of the one in the editor, a JFLAP file as YAML, and run it; name: the machine's, if the text has none. */
+  private take(text: string, name?: string): void {
+    if (this.running) this.halt();
+    this.editor.replace(editable(text, name));
+    [this.typed, this.alphabet] = [false, null];
+    void this.run();
+  }
+
+  private file(file: File | undefined): void {
+    if (!file) return;
+    this.say("");
+    if (file.size > MOST_BYTES) return this.refuse(new Refused(`${file.name} is larger than 1 MiB, the most that this page reads: use tm2tfr check for a machine of that size`));
+    file.text().then((text) => this.take(text, file.name.replace(/\.[^.]*$/, "") || undefined), (error: unknown) => this.refuse(error));
+  }
+
+  private pasted(event: ClipboardEvent): void {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (event.target !== this.editor.area || !isJflap(text)) return;
+    event.preventDefault();
+    this.take(text);
+  }
+
+  private dragged(event: DragEvent): void {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    if (event.type === "drop") this.file(event.dataTransfer.files[0]);
+  }
+
   // ── the text is read ────────────────────────────────────────────────────────────────────────────────────
   private later(): void {
     clearTimeout(this.timer);
@@ -150,21 +180,32 @@ export class Workbench {
   /** Read the text, and say what is wrong with it; null if it is no machine that these weights run. */
   private check(): Ready | null {
     clearTimeout(this.timer);
+    let found: Machine | null = null;
     try {
       const { machine, warnings } = read(this.editor.text);
+      found = machine;
       this.complain(warnings);
       const ready = { machine, warnings, placed: placed(machine, this.data.class) };
       this.describe(ready);
       return ready;
     } catch (error) {
       if (error instanceof SpecError) this.complain(error.diagnostics);
-      else if (error instanceof Refused) this.complain([], error.message);
+      else if (error instanceof Refused) this.complain([], error.message, found && this.larger(found));
       else throw error;
       return null;
     }
   }
 
-  private complain(diagnostics: Diagnostic[], unfit = ""): void {
+  /** What of a machine counts that is too large for these weights, and how a larger page is made; null if no such page would do. */
+  private larger(machine: Machine): HTMLElement | null {
+    const { states, symbols } = needs(machine);
+    const { class: most } = this.data;
+    if ((states.length <= most.states && symbols.length <= most.symbols) || symbols.length > MOST_SYMBOLS) return null;
+    const command = `tm2tfr explore machine.yaml --universal ${states.length},${symbols.length} --standalone -o page.html`;
+    return el("p", { class: "hint" }, `What counts: the states ${listing(states)}; the symbols ${listing(symbols)}. Save the text as machine.yaml; a page for its size is made by `, el("code", {}, command), ".");
+  }
+
+  private complain(diagnostics: Diagnostic[], unfit = "", more: HTMLElement | null = null): void {
     this.editor.mark(diagnostics);
     const items = diagnostics.map((diagnostic) => {
       const { span, severity, what, remedy } = diagnostic;
@@ -172,7 +213,7 @@ export class Workbench {
       return el("li", { class: severity }, place, el("span", {}, severity === "warning" ? "warning: " : "", visible(what), ": ", visible(remedy)));
     });
     if (unfit) items.push(el("li", { class: "error" }, el("span", {}, unfit)));
-    this.problems.replaceChildren(...(items.length ? [el("ul", {}, ...items)] : []));
+    this.problems.replaceChildren(...(items.length ? [el("ul", {}, ...items)] : []), ...(more ? [more] : []));
   }
 
   /** What the machine has become: its prompt, and which of its names is which there. */

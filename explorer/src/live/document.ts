@@ -50,6 +50,7 @@ export function documented(old: RunSpec, ran: Ran, word: string[], result: strin
     checked: expected.length,
     unspecified: unspecified(old.columns, expected, extra),
     divergence,
+    ...(ran.stopped ? { stopped: true } : {}),
     layers: old.layers.map((layer, l) => {
       const passes = recorder.seen.filter((_, step) => recorder.steps[step]![0] === l);
       return { ...layer, heads: layer.heads.map((head, k) => (head.seen ? { ...head, ...looks(passes.map((seen) => seen[k]!), count, extra) } : head)) };

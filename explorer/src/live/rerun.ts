@@ -4,7 +4,7 @@ import type { Broken } from "../broken/broken";
 import type { Buffers, PageData } from "../data";
 import { Circuit } from "../circuit";
 import { set } from "../dom";
-import { count, uncompared } from "../words";
+import { count, stoppedAfter, uncompared } from "../words";
 import type { About, Decoder } from "./decoder";
 import { shelved } from "./document";
 import type { Gates } from "./truth/circuit";
@@ -76,10 +76,10 @@ export function orderOf(data: PageData, buffers: Buffers, weights: { decoder: De
 
 /** What a run was compared with, in words. */
 function compared(run: PageData["runs"][number]): string {
-  const { agrees, compared, reference, divergence } = run;
+  const { agrees, compared, reference, divergence, stopped } = run;
   if (agrees === null) return `nothing was compared: ${uncompared(run)}`;
   const cells = `${count(compared, "cell")} compared with the ${reference}`;
-  return agrees ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence!.position}`;
+  return agrees ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence!.position}${stopped ? `; ${stoppedAfter(run)}` : ""}`;
 }
 
 /** What the evaluator needs of a circuit. */

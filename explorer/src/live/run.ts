@@ -15,6 +15,8 @@ import { agrees, ANY, type Cell, type Truth } from "./truth/reference";
 const STOP = "stop";
 /** The text in place of the cause of a divergence where there is no model of the stream. */
 const UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
+/** With changed weights, a run that outlasts the reference's is stopped this many positions after its first difference. */
+const AFTER = 50;
 const OUTCOMES: Record<string, string> = { ACC: "accept", REJ: "reject", HALT: "halt" };
 
 export interface Task {
@@ -29,6 +31,8 @@ export interface Task {
   /** Of what labels, the tokens that are fed around those of the word. */
   ends: { before: string[]; after: string[] } | null;
   maxSteps: number | null;
+  /** Whether the weights are changed ones. */
+  changed: boolean;
   /** What is needed to find the cause of a difference: the unchanged weights, and what they claim; null: it is not looked for. */
   search: { right: Decoder; about: About; claims: Claims } | null;
 }
@@ -41,13 +45,16 @@ export interface Ran {
   divergence: DivergenceSpec | null;
   answer: string;
   T: number | null;
+  /** Whether it was stopped some positions after its first difference. */
+  stopped: boolean;
   /** The number of tokens of the prompt, and of those before the input. */
   prompt: number;
   lead: number;
   recorder: Recorder;
 }
 
-/** Run a decoder on a word: to the end of the reference's run if they agree, otherwise until it stops or reaches the limit.
+/** Run a decoder on a word: to the end of the reference's run if they agree, otherwise until it stops or reaches the limit; changed
+ * weights at most until `AFTER` positions after the first difference, or until the end of the reference's run if that is later.
  *
  * Throws `Refused` for a prompt that cannot be run, and at a position that the engine refuses, if nothing was wrong before.
  */
@@ -60,6 +67,7 @@ export function run(task: Task, progress: (done: number) => void): Ran {
   const [rows, expected]: [Cell[][], Cell[][]] = [[], []];
   let compared = 0;
   let differs: { want: Cell[]; row: Cell[] | null; position: number } | null = null;
+  let cut = false;
   const next = (): Cell[] | null => {
     try {
       const row = found.next();
@@ -73,6 +81,10 @@ export function run(task: Task, progress: (done: number) => void): Ran {
   for (;;) {
     const want = truth?.rows.next();
     if (want?.done && !differs) break; // the reference is at its end, and so is a decoder that agrees with it
+    if (want?.done && task.changed && rows.length > differs!.position + AFTER) {
+      cut = true;
+      break;
+    }
     const row = next();
     if (want && !want.done) {
       expected.push(want.value);
@@ -98,7 +110,7 @@ export function run(task: Task, progress: (done: number) => void): Ran {
   const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : undefined;
   const answer = known ?? (rows.length === decoder.positions && !stop.length ? "end" : "limit");
   const T = labels ? 0 : answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
-  return { rows, expected, compared, divergence, answer: labels ? "end" : answer, T, prompt: prompt.length, lead: tape ? described(prompt) : 0, recorder };
+  return { rows, expected, compared, divergence, answer: labels ? "end" : answer, T, stopped: cut && answer === "limit", prompt: prompt.length, lead: tape ? described(prompt) : 0, recorder };
 }
 
 /** The rows of a decoder on its own answers, as they come. */

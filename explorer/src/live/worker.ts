@@ -36,7 +36,7 @@ export function carriedOut({ runs, word, text, ends, maxSteps, gates, sequence }
     const names = columns.map(({ name }: Heading) => name);
     const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence });
     const search = live.claims && !isSoft(right) ? { right, about, claims: live.claims } : null;
-    const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends, maxSteps, search }, (positions) => progress(done + positions));
+    const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends, maxSteps, changed: decoder !== right, search }, (positions) => progress(done + positions));
     done += ran.rows.length;
     return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", extra);
   });

@@ -24,20 +24,25 @@ SCRIPT = (Path(tm2tfr.__file__).parent / "web" / "explorer" / "assets" / "anymac
 EVERY = tm2tfr.Universal(states=8, symbols=4)
 FILE = "machine.yaml"
 
-READ = """
-async ({ texts, file, name }) => texts.map((text) => {
+READ_ONE = """
+((text, file, name) => {
   try {
     const { machine, warnings } = anymachine.read(text, file, name);
     const entries = machine.rules.entries;
     const rules = entries.map(({ state, symbol, rule }) => [state, symbol, rule.state, rule.write, rule.move]);
     const said = warnings.map(anymachine.written).join("\\n");
-    return { machine: { ...machine, rules, haltingStates: [...machine.haltingStates] }, said };
+    return { machine: { ...machine, rules, haltingStates: [...machine.haltingStates].sort() }, said };
   } catch (error) {
     if (error.name !== "SpecError") throw error;
     return { machine: null, said: error.message };
   }
 })
 """
+READ = f"async ({{ texts, file, name }}) => texts.map((text) => {READ_ONE}(text, file, name))"
+EDITABLE = f"""({{ texts, file, name }}) => texts.map((text) => {{
+  const editable = anymachine.editable(text, name);
+  return {{ ...{READ_ONE}(text, file, name), editable, edited: {READ_ONE}(editable, file, name).machine }};
+}})"""
 RUN = """
 async ({ data, columns, cases }) => {
   const buffers = await anymachine.unpacked(columns);
@@ -86,6 +91,19 @@ def page(machine: Any = "chapter", word: str | None = None, **options: Any) -> E
 def read_in_the_page(chromium: Any, texts: Iterable[str], script: str = SCRIPT, **called: str) -> list[Any]:
     """Return what the page's script reads of each text: the machine, None for none, and what is said of it."""
     return in_a_worker(chromium, READ, {"texts": list(texts), "file": FILE, "name": "machine", **called}, script)
+
+
+def read_as_jflap(chromium: Any, texts: Iterable[str]) -> list[Any]:
+    """Return what the page reads of JFLAP files, see `read_in_the_page`, the text for its editor, and what that is read as.
+
+    No worker does this: the browser's reader of XML is only in a page.
+    """
+    page = chromium.new_page()
+    try:
+        page.add_script_tag(content=SCRIPT.replace("typeof document", "typeof nothing"))
+        return page.evaluate(EDITABLE, {"texts": list(texts), "file": FILE, "name": "machine"})
+    finally:
+        page.close()
 
 
 def run_in_the_page(chromium: Any, runs: Sequence[Run], steps: int, script: str = SCRIPT) -> list[Any]:

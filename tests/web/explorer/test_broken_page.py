@@ -90,6 +90,17 @@ def test_the_address_opens_a_broken_run(opened: Open, palindromes: Explorer) -> 
     assert page.locator(".changes-panel li").count() == 1
 
 
+@pytest.mark.parametrize(("name", "word", "rows", "after"), [("chapter", "11", 57, 50), ("busy-beaver-4", "", 109, 102)])
+def test_a_broken_run_that_never_halts_is_stopped(opened: Open, name: str, word: str, rows: int, after: int) -> None:
+    """50 positions after the first difference, or where the simulator's run ends."""
+    page = opened(tm2tfr.explore(name, word), "#set=layers.4.heads.0.query[h,0]=-2")
+    page.locator(".notice", has_text="goes wrong at position 6").wait_for()
+    stopped = f"stopped {after} positions after the first difference"
+    assert page.locator(".said-changes").inner_text().endswith(f"and it differs at position 6; {stopped}.")
+    assert page.locator(".badge").inner_text() == f"✗ no verdict: {stopped}"
+    assert page.evaluate("window.tm2tfrShows.data.runs[0].count") == rows
+
+
 def test_the_run_of_an_undone_change_is_not_taken_for_that_of_the_weights(opened: Open, palindromes: Explorer) -> None:
     page = opened(palindromes, "#set=layers.4.heads.0.query[h,1]=-1")
     page.locator(".notice").wait_for()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import tm2tfr
+from tests.sources.turing.formats import test_jflap as jflap
 from tests.web.explorer import firefox
 from tests.web.explorer.firefox import ENTER, Firefox
 from tests.web.explorer.reading import SHOWN, comparable, recorded
@@ -19,6 +21,13 @@ pytestmark = [
 ]
 RIGHT, HOME = "\ue014", "\ue011"
 POSITION = "return Number(document.querySelector('.rows .row.now').dataset.row)"
+
+DROPPED = """
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([TEXT], "dropped.jff"));
+  const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+  document.querySelector("#machine").dispatchEvent(drop);
+"""
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +95,9 @@ def test_the_page_in_which_any_machine_runs(window: Firefox, tmp_path: Path) -> 
     assert window.text(".verdict") == "✓ halts after T = 7"
     window.write("#machine", "1RB1LB_1LA1R")
     window.until("return document.querySelector('.problems').innerText.includes('the document is text')")
+    parts = jflap.ENDS, jflap.step(0, 1, "1", "1", "S")
+    for text, first in ((jflap.document(*parts), "name: dropped"), (jflap.document("<b>", *parts), jflap.HEAD[:14])):
+        window.value(DROPPED.replace("TEXT", json.dumps(text)))
+        window.until(f"return document.querySelector('#machine').value.startsWith({json.dumps(first)})")
+    window.until("return document.querySelector('.problems').innerText.includes('this is not XML')")
+    assert window.text(".problems button") == "line 9, column 4"

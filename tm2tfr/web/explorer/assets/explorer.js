@@ -779,6 +779,9 @@ var explorer = (() => {
   function uncompared({ noun, reference, live }) {
     return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
   }
+  function stoppedAfter({ count: positions2, divergence }) {
+    return `stopped ${count(positions2 - 1 - divergence.position, "position")} after the first difference`;
+  }
   function symbolOf(name) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
@@ -1692,6 +1695,7 @@ var explorer = (() => {
       checked: expected.length,
       unspecified: unspecified(old.columns, expected, extra),
       divergence,
+      ...ran.stopped ? { stopped: true } : {},
       layers: old.layers.map((layer, l) => {
         const passes = recorder.seen.filter((_, step) => recorder.steps[step][0] === l);
         return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, extra) } : head) };
@@ -2755,6 +2759,7 @@ var explorer = (() => {
   // src/live/run.ts
   var STOP2 = "stop";
   var UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
+  var AFTER = 50;
   var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
   function run(task, progress) {
     const { decoder, columns, tape, truth: truth2, word, ends: ends2, search } = task;
@@ -2765,6 +2770,7 @@ var explorer = (() => {
     const [rows, expected] = [[], []];
     let compared2 = 0;
     let differs = null;
+    let cut = false;
     const next = () => {
       try {
         const row = found.next();
@@ -2777,6 +2783,10 @@ var explorer = (() => {
     for (; ; ) {
       const want = truth2?.rows.next();
       if (want?.done && !differs) break;
+      if (want?.done && task.changed && rows.length > differs.position + AFTER) {
+        cut = true;
+        break;
+      }
       const row = next();
       if (want && !want.done) {
         expected.push(want.value);
@@ -2801,7 +2811,7 @@ var explorer = (() => {
     const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
     const answer = known ?? (rows.length === decoder.positions && !stop.length ? "end" : "limit");
     const T = labels ? 0 : answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
-    return { rows, expected, compared: compared2, divergence, answer: labels ? "end" : answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0, recorder };
+    return { rows, expected, compared: compared2, divergence, answer: labels ? "end" : answer, T, stopped: cut && answer === "limit", prompt: prompt.length, lead: tape ? described2(prompt) : 0, recorder };
   }
   function generated({ decoder, readout, subspaces, maxSteps }, given, prompt) {
     const recorder = new Recorder(subspaces, decoder.layers.map(({ heads }) => heads.length), decoder.layers.map((_, n) => [n, 0]));
@@ -2872,7 +2882,7 @@ var explorer = (() => {
       const names = columns.map(({ name }) => name);
       const truth2 = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
       const search = live.claims && !isSoft(right) ? { right, about, claims: live.claims } : null;
-      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth: truth2, word, ends: ends2, maxSteps, search }, (positions2) => progress(done + positions2));
+      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth: truth2, word, ends: ends2, maxSteps, changed: decoder !== right, search }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
       return documented(spec, ran, text === null ? word : [...text], truth2?.result() ?? "", extra);
     });
@@ -2972,10 +2982,10 @@ var explorer = (() => {
     return { runs, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
   }
   function compared(run2) {
-    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    const { agrees: agrees2, compared: compared2, reference, divergence, stopped } = run2;
     if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
     const cells2 = `${count(compared2, "cell")} compared with the ${reference}`;
-    return agrees2 ? `${cells2}, all agree` : `${cells2}, and it differs at position ${divergence.position}`;
+    return agrees2 ? `${cells2}, all agree` : `${cells2}, and it differs at position ${divergence.position}${stopped ? `; ${stoppedAfter(run2)}` : ""}`;
   }
   function gatesOf({ circuit, runs, box }, buffers) {
     if (!circuit || !box.circuit) return null;
@@ -7534,8 +7544,8 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     });
   }
   function ending(run2) {
-    const { answer, T, stop } = run2.spec;
-    if (T === null) return "no verdict within the limit";
+    const { answer, T, stop, stopped } = run2.spec;
+    if (T === null) return stopped ? `no verdict: ${stoppedAfter(run2.spec)}` : "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
   }
   function labelled2(run2) {

@@ -171,6 +171,9 @@
   function uncompared({ noun, reference, live }) {
     return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
   }
+  function stoppedAfter({ count: positions, divergence }) {
+    return `stopped ${count(positions - 1 - divergence.position, "position")} after the first difference`;
+  }
   function symbolOf(name2) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
@@ -26215,10 +26218,10 @@
     return { runs: runs2, ...input, ends: tokens && { before: tokens.before, after: tokens.after }, gates: gatesOf(data, buffers), sequence: data.sequence };
   }
   function compared(run2) {
-    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    const { agrees: agrees2, compared: compared2, reference, divergence, stopped } = run2;
     if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
     const cells = `${count(compared2, "cell")} compared with the ${reference}`;
-    return agrees2 ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence.position}`;
+    return agrees2 ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence.position}${stopped ? `; ${stoppedAfter(run2)}` : ""}`;
   }
   function gatesOf({ circuit, runs: runs2, box }, buffers) {
     if (!circuit || !box.circuit) return null;
@@ -30584,8 +30587,8 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     });
   }
   function ending(run2) {
-    const { answer, T, stop } = run2.spec;
-    if (T === null) return "no verdict within the limit";
+    const { answer, T, stop, stopped } = run2.spec;
+    if (T === null) return stopped ? `no verdict: ${stoppedAfter(run2.spec)}` : "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
   }
   function labelled(run2) {
