@@ -82,7 +82,7 @@ def long_word(name: str, letters: int, n: int) -> list[int]:
 
 
 @pytest.mark.similar
-@pytest.mark.parametrize("n", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [1_000, pytest.param(4_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["length", "reverse", "histogram"])
 def test_long_inputs_are_right(name: str, n: int) -> None:
     program = loaded(name)

@@ -13,6 +13,7 @@ import tm2tfr
 from tests.sources.turing.formats import test_jflap as jflap
 from tests.sources.turing.formats.test_complaints import BROKEN, GOLDEN
 from tests.sources.turing.formats.test_fuzz import damaged
+from tests.strategies import some
 from tests.web.explorer import browser
 from tests.web.explorer.anymachine import (
     EVERY,
@@ -275,9 +276,9 @@ def _text(document: bytes) -> str | None:
 class TestRunning:
     pytestmark = in_a_browser
 
-    def test_two_hundred_machines_have_the_tokens_of_the_dense_engine(self, chromium: Any) -> None:
-        runs = machines()
-        assert len(runs) == 200
+    def test_machines_have_the_tokens_of_the_dense_engine(self, chromium: Any) -> None:
+        assert len(machines()) == 200
+        runs = some(machines())
         for run, found in zip(runs, run_in_the_page(chromium, runs, STEPS), strict=True):
             held = EVERY.holding(run.machine)
             checked = tm2tfr.check(held, run.word, max_steps=STEPS, engine="dense", keep_rows=True)
