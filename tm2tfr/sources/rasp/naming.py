@@ -7,7 +7,8 @@
 
 A name has at most 40 characters. A text that is longer is shortened, and stands behind the variable whose statement makes
 it: ``hist.aggregate(… or same, indicator(…))``. Of two things with one name the later one has a mark,
-``select(tokens, tokens, ==)'``; s-ops that are made in the same way may share a name, as they share a subspace.
+``f(x).y'``; s-ops, and selectors, that are made in the same way may share a name, as they share a
+subspace or a head.
 
 Lines elsewhere in the program change no name: no name has the number of a node, a line or a layer in it.
 """
@@ -85,7 +86,7 @@ class RaspNames:
 
     @cached_property
     def of_weights(self) -> Mapping[int, str]:
-        """The number of each s-op -> the name of its subspace, which is that of all s-ops that are made in the same way."""
+        """The number of each node -> the name of its subspace or head, which is that of all that are made in the same way."""
         best: dict[rasp.Node, rasp.Node] = {}
         for node in self.nodes:
             first = self._same[node]
