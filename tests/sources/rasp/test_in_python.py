@@ -160,7 +160,8 @@ def _shared(relation: Any, **options: Any) -> Program:
         lambda: _shared(lambda k, q: k <= q, values="abc"),
         lambda: (
             read(
-                "# alphabet: abc\nmean = aggregate(select(tokens, tokens, ==), indices);\nsecond = select(tokens, tokens, ==);\n"
+                "# alphabet: abc\nmean = aggregate(select(tokens, tokens, ==), indices);\n"
+                "second = select(tokens, tokens, ==);\n"
                 "x = aggregate(second, indices) * 2 + aggregate(select(tokens, tokens, ==), 1);",
                 file="x.rasp",
             ).program

@@ -2,8 +2,8 @@
 
 Base s-ops are of depth 0; an elementwise s-op is as deep as its deepest argument, a selector one deeper than its queries
 and keys, an aggregate as deep as its selector and one deeper than its values. The layers are the depth of the s-op, and
-each layer has a head for each selector of its aggregates. Selectors that say the same are two heads there and one in weights;
-both numbers are counted.
+each layer has a head for each selector of its aggregates. Selectors that say the same are two heads there and one in
+weights; both numbers are counted.
 
 Loops are an extension: what is before a loop, what it computes in a pass, and what is behind it have layers of their own,
 in this order, and those of a pass are counted once.

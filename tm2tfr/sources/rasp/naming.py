@@ -86,7 +86,7 @@ class RaspNames:
 
     @cached_property
     def of_weights(self) -> Mapping[int, str]:
-        """The number of each node -> the name of its subspace or head, which is that of all that are made in the same way."""
+        """The number of each node -> the name of its subspace or head, which all that are made in the same way share."""
         best: dict[rasp.Node, rasp.Node] = {}
         for node in self.nodes:
             first = self._same[node]

@@ -67,7 +67,7 @@ def tried(program: Program, examples: Sequence[Example]) -> Iterable[str]:
 
 
 def heads_of(program: Program, decoder: Decoder) -> Mapping[tuple[int, int], tuple[int, int]]:
-    """Return (layer, head) of a program's flow, both from 0 -> the layer, from 1, and the head, from 0, that has its selector.
+    """Return (layer, head) of a program's flow, both from 0 -> the layer, from 1, and the head, from 0, with its selector.
 
     A selector of which the weights have not as many heads as the flow has layers is left out.
     """

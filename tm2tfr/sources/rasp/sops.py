@@ -2,8 +2,8 @@
 
 An s-op is a function from an input sequence to a sequence of the same length; a selector is one to a matrix of truth values
 with a row for each query position and a column for each key position. Nodes are compared by identity, as in the authors'
-interpreter: two equal `select` texts are two selectors, which weights compute by one head (`made_alike`). Every node is newer
-than those it is made of, so that the order of creation is an order of evaluation.
+interpreter: two equal `select` texts are two selectors, which weights compute by one head (`made_alike`). Every node is
+newer than those it is made of, so that the order of creation is an order of evaluation.
 """
 
 from __future__ import annotations

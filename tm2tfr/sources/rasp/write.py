@@ -1,9 +1,9 @@
 """Writes s-ops as RASP text that reads back to an equal graph, one variable for each node that has a name or is used twice.
 
-Nodes that are not variables of the program get names that begin with an underscore, which `Program.sops` leaves out. Calls of
-the library remain, so that its parts have the same names again; without the library, and in programs with loops, they are
-written out. Other functions and ``for`` are gone, since they are of the meta level; what is left is the object level, node
-by node.
+Nodes that are not variables of the program get names that begin with an underscore, which `Program.sops` leaves out. Calls
+of the library remain, so that its parts have the same names again; without the library, and in programs with loops, they
+are written out. Other functions and ``for`` are gone, since they are of the meta level; what is left is the object level,
+node by node.
 """
 
 from __future__ import annotations
@@ -184,7 +184,10 @@ class _Writer:
         if isinstance(node, rasp.Looped):
             return self.text[node.value.number]
         if self.library and (call := _library_call(node)) is not None:
-            arguments = (self.text[a.number] if isinstance(a, rasp.Node) else literal(a) for a in call.arguments)
+            arguments = (
+                self.text[value.number] if isinstance(value, rasp.Node) else literal(value)  # type: ignore[arg-type]
+                for value in call.arguments
+            )
             return f"{call.function}({', '.join(arguments)})"
         parts = [self.text[part.number] for part in rasp.made_of(node)]
         if isinstance(node, rasp.Aggregate):

@@ -63,8 +63,8 @@ class RaspClaims:
     def _gazes(self, nodes: Sequence[Node]) -> dict[int, Gaze]:
         """Return where the heads of selectors look, by their numbers; selectors that say the same have one head.
 
-        Tokens are taken as texts here, so that ``tokens_str`` and ``tokens_asis`` are the same: where they are not, each of two
-        selectors has a head of its own.
+        Tokens are taken as texts here, so that ``tokens_str`` and ``tokens_asis`` are the same; where they are not, each of
+        two selectors has a head of its own.
         """
         own = {gaze.selector: gaze for gaze in self.heads.values() if gaze is not None}
         alike = made_alike(nodes, texts=True)
