@@ -293,6 +293,8 @@ def program(
 ) -> Program:
     """Return the program that computes an s-op, or several s-ops and selectors by their names.
 
+    Its `text` is RASP that says the same; places in messages are places in it.
+
     Args:
         name: the name of the program, and of its s-op if there is one only.
         sops: the s-op; or a dictionary, whose last s-op is the answer. Heads and subspaces are named after its keys. The
