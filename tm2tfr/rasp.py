@@ -304,7 +304,7 @@ def program(
 
     Raises:
         CompileError: if `sops` has no s-op or something else, if there are too many nodes, if the alphabet has no order,
-            or if a name or value cannot be written as RASP.
+            or has a token twice, or if a name or value cannot be written as RASP.
     """
     named = {name: sops} if isinstance(sops, SequenceOp) else sops
     known = isinstance(named, Mapping) and all(isinstance(each, SequenceOp | SelectorOp) for each in named.values())
@@ -322,6 +322,8 @@ def program(
     for key in (*selectors, *sequences):
         _refuse_name(key)
     given = tuple(_plain(each) for each in (read_alphabet(alphabet) if isinstance(alphabet, str) else alphabet))
+    if len(set(given)) < len(given):
+        raise CompileError(f"{name}: the alphabet has a token twice: list each token once")
     chosen = next(reversed(sequences))
     draft = Program(name=name, text="", sops=sequences, selectors=selectors, chosen=chosen, alphabet=given, title=title)
     # What its text reads as has the numbers and names that weights have; those of the nodes here depend on other programs.

@@ -42,7 +42,7 @@ from tm2tfr.sources.rasp.read import read
 reverse = aggregate(select(indices, length - 1 - indices, "=="), tokens)
 same = select(tokens, tokens, "==")
 BOTH: dict[str, tuple[Callable[[], SequenceOp], str]] = {
-    "reverse": (lambda: reverse, "reverse"),
+    "reverse": (lambda: reverse, "aggregate(select(indices, length - 1 - indices, ==), tokens)"),
     "histogram": (lambda: selector_width(same), "selector_width(select(tokens, tokens, ==))"),
     "sort": (lambda: sort(tokens, tokens), "sort(tokens, tokens)"),
     "arithmetic": (lambda: (2 * indices + 1 - indices / 2) ** 2 % 3, "(2 * indices + 1 - indices / 2) ^ 2 % 3"),
@@ -183,6 +183,10 @@ def test_a_shared_head_is_labelled_set_and_drawn() -> None:
     }, alphabet="ab")  # fmt: skip
     decoder = tm2tfr.compile(made, max_length=4)
     assert kinds(decoder)["heads"] == ["same"]
+    unnamed = program(
+        "x", {"x": aggregate(select(tokens, tokens, "==") & select(indices, indices, "<"), tokens, "-")}, alphabet="ab"
+    )
+    assert kinds(tm2tfr.compile(unnamed, max_length=4))["heads"] == ["x.(select(tokens, … ==) and select(…))"]
     assert "attention of the weights" in tm2tfr.draw_run(made, "abab", attention=True)
     assert agreeing(decoder, 30).agrees
 

@@ -33,7 +33,7 @@ def write(program: Program) -> str:
     Raises:
         CompileError: if a value cannot be written, such as a text with quotes in it.
     """
-    lines = [f"# title: {program.title}"] if program.title else []
+    lines = [f"# title: {' '.join(program.title.split())}"] if program.title else []
     if program.alphabet:
         lines.append(f"# alphabet: {_word(program.alphabet)}")
     body = written(program.sops, program.selectors, library=True)
