@@ -9,6 +9,7 @@ exact: 0.1 is a tenth.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
 from fractions import Fraction
 from math import inf, isfinite
 from typing import Any
@@ -21,16 +22,15 @@ from tm2tfr.base.text.words import read_alphabet
 from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language.lexemes import words
 from tm2tfr.sources.rasp.language.scope import RESERVED, RaspFunction, StatementRefused, is_atom, sort_of
-from tm2tfr.sources.rasp.language.syntax import MOST_NODES, TooManyNodes, call_it
+from tm2tfr.sources.rasp.language.syntax import MOST_NODES, TooManyNodes
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.read import elaborated, library_names
+from tm2tfr.sources.rasp.read import elaborated, library_names, read
 from tm2tfr.sources.rasp.sops import Atom, Node, Relation, Selector, SOp, needed
-from tm2tfr.sources.rasp.write import written
+from tm2tfr.sources.rasp.write import write
 
 _LIBRARY = elaborated(Log(SourceText("", "library")), (), library=True, folder=None)
 _MAKE = _LIBRARY.elaborator.make
 _MAKE.most = inf  # it makes the nodes of all programs of this process: `program` counts those of each
-_WIDTHS = _LIBRARY.elaborator.widths
 _NAMES = {name: value for scope in _LIBRARY.top.chain() for name, value in scope.names.items()}
 
 
@@ -219,6 +219,7 @@ def _select_by(key: Any, query: Any, relation: Callable[[Any, Any], Any], values
             "a relation that is a function needs the possible values of keys and queries: use for example values='abc'"
         )
     asked = list(dict.fromkeys(_atom(value, "a value of 'select'") for value in values))
+    asked.sort(key=lambda value: (type(value).__name__, value))  # the same function of the same values is the same selector
     keys, queries = (_plain(each) for each in (key, query))
     satisfied: dict[tuple[Any, ...], list[Any]] = {}
     for own in asked:
@@ -279,7 +280,7 @@ def _refuse_name(name: str) -> None:
     if name in RESERVED | library_names() | words():
         remedy = f"choose another, for example '{name}_'"
         raise CompileError(f"{name!r} is a name of RASP and cannot name a program or s-op: {remedy}")
-    if not (name.isidentifier() and name.isascii()):
+    if not (name.isidentifier() and name.isascii()) or name.startswith("_"):
         raise CompileError(f"{name!r} is not a name: use letters from a to z, digits and _, and a letter first")
 
 
@@ -292,6 +293,8 @@ def program(
 ) -> Program:
     """Return the program that computes an s-op, or several s-ops and selectors by their names.
 
+    Its `text` is RASP that says the same; places in messages are places in it.
+
     Args:
         name: the name of the program, and of its s-op if there is one only.
         sops: the s-op; or a dictionary, whose last s-op is the answer. Heads and subspaces are named after its keys. The
@@ -301,7 +304,7 @@ def program(
 
     Raises:
         CompileError: if `sops` has no s-op or something else, if there are too many nodes, if the alphabet has no order,
-            or if a name or value cannot be written as RASP.
+            or has a token twice, or if a name or value cannot be written as RASP.
     """
     named = {name: sops} if isinstance(sops, SequenceOp) else sops
     known = isinstance(named, Mapping) and all(isinstance(each, SequenceOp | SelectorOp) for each in named.values())
@@ -314,25 +317,17 @@ def program(
     if isinstance(alphabet, Set):
         raise CompileError(f"{name}: the alphabet must have an order: use text or a list, not a set")
     selectors = {key: each.node for key, each in named.items() if isinstance(each, SelectorOp)}
-    nodes: dict[str, Node] = {**selectors, **sequences}
-    numbers = {node.number for node in needed(nodes.values())}
-    if len(numbers) > MOST_NODES:
+    if len(needed([*selectors.values(), *sequences.values()])) > MOST_NODES:
         raise TooManyNodes(name)
-    for key, node in nodes.items():
+    for key in (*selectors, *sequences):
         _refuse_name(key)
-        call_it(node, key)
-    widths = {number: _WIDTHS[number] for number in numbers if number in _WIDTHS}
-    return Program(
-        name=name,
-        text=written(sequences, selectors),
-        sops=sequences,
-        selectors=selectors,
-        chosen=next(reversed(sequences)),
-        alphabet=tuple(_plain(each) for each in (read_alphabet(alphabet) if isinstance(alphabet, str) else alphabet)),
-        widths=widths,
-        title=title,
-        library=_LIBRARY.library,
-    )
+    given = tuple(_plain(each) for each in (read_alphabet(alphabet) if isinstance(alphabet, str) else alphabet))
+    if len(set(given)) < len(given):
+        raise CompileError(f"{name}: the alphabet has a token twice: list each token once")
+    chosen = next(reversed(sequences))
+    draft = Program(name=name, text="", sops=sequences, selectors=selectors, chosen=chosen, alphabet=given, title=title)
+    # What its text reads as has the numbers and names that weights have; those of the nodes here depend on other programs.
+    return replace(read(write(draft), file=f"{name}.rasp", name=name).program, alphabet=given)
 
 
 def _function(name: str) -> Callable[..., Any]:

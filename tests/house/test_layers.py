@@ -90,7 +90,7 @@ def test_a_drawing_of_rasp_tells_its_depth_from_a_layer_of_the_weights() -> None
     drawn = flow(program)
     assert "depth 2" in draw_run(program, "aab", None)
     assert "layer" not in re.sub(r'class="layer"|\.layer', "", draw_run(program, "aab", None))
-    places = {place: (layer, head + 1) for place, (layer, head) in heads_of(decoder, drawn).items()}
+    places = {place: (layer, head + 1) for place, (layer, head) in heads_of(program, decoder).items()}
     titled = dataclasses.replace(drawn, places=places)
     layers = [layer for (_, k), (layer, _) in places.items() if k == 0]
     assert [titled.heading(n) for n in range(1, len(layers) + 1)] == [

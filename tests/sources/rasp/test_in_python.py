@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,6 +10,8 @@ import numpy as np
 import pytest
 
 import tm2tfr
+from tests.lab.interventions.agreeing import agreeing
+from tests.sources.rasp.test_naming import kinds
 from tm2tfr import rasp
 from tm2tfr.base.errors import CompileError
 from tm2tfr.rasp import (
@@ -35,12 +36,13 @@ from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.language import elaborate
 from tm2tfr.sources.rasp.language.syntax import MOST_NODES
+from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import read
 
 reverse = aggregate(select(indices, length - 1 - indices, "=="), tokens)
 same = select(tokens, tokens, "==")
 BOTH: dict[str, tuple[Callable[[], SequenceOp], str]] = {
-    "reverse": (lambda: reverse, "reverse"),
+    "reverse": (lambda: reverse, "aggregate(select(indices, length - 1 - indices, ==), tokens)"),
     "histogram": (lambda: selector_width(same), "selector_width(select(tokens, tokens, ==))"),
     "sort": (lambda: sort(tokens, tokens), "sort(tokens, tokens)"),
     "arithmetic": (lambda: (2 * indices + 1 - indices / 2) ** 2 % 3, "(2 * indices + 1 - indices / 2) ^ 2 % 3"),
@@ -109,6 +111,86 @@ def test_a_relation_may_be_any_function(key: Any, query: Any, relation: Callable
         assert evaluate(again, word).values[again.sop] == widths
 
 
+@pytest.mark.parametrize("name", list(BOTH))
+def test_the_weights_have_the_same_names(name: str) -> None:
+    made, text = BOTH[name]
+    ours = tm2tfr.compile(program("answer", made(), alphabet="helo"), max_length=3)
+    theirs = tm2tfr.compile(read(f"# alphabet: helo\nanswer = {text};", file="x.rasp").program, max_length=3)
+    assert kinds(ours) == kinds(theirs)
+
+
+def test_so_do_the_heads_and_equations_of_a_width() -> None:
+    earlier = same & select(indices, indices, "<")
+    made = program("first", {"earlier": earlier, "first": selector_width(earlier) == 0}, alphabet="ab")
+    text = (
+        "# alphabet: ab\nearlier = select(tokens, tokens, ==) and select(indices, indices, <);\n"
+        "first = selector_width(earlier) == 0;"
+    )
+    ours, theirs = (tm2tfr.compile(each, max_length=4) for each in (made, read(text, file="first.rasp").program))
+    assert kinds(ours)["heads"] == ["width of earlier", "earlier at 0"]
+    assert tm2tfr.explain(ours).as_dict() == tm2tfr.explain(theirs).as_dict()
+
+
+def test_a_program_does_not_depend_on_those_made_before() -> None:
+    programs = [program("hist", {"same": same, "hist": selector_width(same)}, alphabet="ab") for _ in range(2)]
+    assert [made.sop.number for made in programs] == [programs[0].sop.number] * 2
+    program("other", {"renamed": same, "other": aggregate(same, indices)}, alphabet="ab")
+    assert "renamed" not in program("hist", selector_width(same)).text
+    report = tm2tfr.check(programs[1], tm2tfr.Plan(all_up_to=3))
+    assert "the residual stream after every sublayer" in str(report)
+    assert tm2tfr.intervene(programs[1], "aba", {("tokens", 0): "b"}).agrees
+
+
+def test_a_program_that_is_the_length_leaves_that_name_to_the_library() -> None:
+    assert program("mine", length).text == "mine = length;\n"
+    assert program("other", length + 1).text == "other = length + 1;\n"
+
+
+# ── equal selectors
+def _shared(relation: Any, **options: Any) -> Program:
+    first, second = (select(tokens, tokens, relation, **options) for _ in range(2))
+    named = {"mean": aggregate(first, indices), "second": second}
+    return program("x", {**named, "x": aggregate(second, indices) * 2 + aggregate(second, 1)}, alphabet="abc")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: _shared("=="),
+        lambda: _shared(lambda k, q: k <= q, values="abc"),
+        lambda: (
+            read(
+                "# alphabet: abc\nmean = aggregate(select(tokens, tokens, ==), indices);\n"
+                "second = select(tokens, tokens, ==);\n"
+                "x = aggregate(second, indices) * 2 + aggregate(select(tokens, tokens, ==), 1);",
+                file="x.rasp",
+            ).program
+        ),
+    ],
+)
+def test_equal_selectors_share_a_head(made: Callable[[], Program]) -> None:
+    decoder = tm2tfr.compile(made(), max_length=4)
+    assert kinds(decoder)["heads"] == ["second"]
+    report = tm2tfr.check(decoder, tm2tfr.Plan(all_up_to=4))
+    assert report.passed, report
+
+
+def test_a_shared_head_is_labelled_set_and_drawn() -> None:
+    made = program("x", {
+        "same": select(tokens, tokens, "==") & select(indices, indices, "<"),
+        "before": aggregate(select(tokens, tokens, "==") & select(indices, indices, "<"), tokens, "-"),
+        "x": has_focus(select(tokens, tokens, "==") & select(indices, indices, "<")),
+    }, alphabet="ab")  # fmt: skip
+    decoder = tm2tfr.compile(made, max_length=4)
+    assert kinds(decoder)["heads"] == ["same"]
+    unnamed = program(
+        "x", {"x": aggregate(select(tokens, tokens, "==") & select(indices, indices, "<"), tokens, "-")}, alphabet="ab"
+    )
+    assert kinds(tm2tfr.compile(unnamed, max_length=4))["heads"] == ["x.(select(tokens, … ==) and select(…))"]
+    assert "attention of the weights" in tm2tfr.draw_run(made, "abab", attention=True)
+    assert agreeing(decoder, 30).agrees
+
+
 def test_values_that_are_not_listed_select_nothing() -> None:
     near = select(indices, indices, lambda k, q: abs(k - q) <= 1, values=range(3))
     made = program("near", selector_width(near), alphabet="ab")
@@ -124,14 +206,9 @@ def test_a_program_has_the_text_of_what_was_written() -> None:
 def test_selectors_have_names_too() -> None:
     earlier = select(indices, indices, "<")
     made = program("places", {"seen": aggregate(earlier, indices), "earlier": earlier}, alphabet="ab")
-    assert made.text == "earlier = select(indices, indices, <);\nseen = aggregate(earlier, indices);\n"
+    assert made.text == ("# alphabet: ab\n\nearlier = select(indices, indices, <);\nseen = aggregate(earlier, indices);\n")
     assert made.chosen == "seen"
     assert [head.name for layer in tm2tfr.compile(made).layers for head in layer.heads] == ["earlier"]
-
-
-def test_widths_are_known() -> None:
-    made = program("width", selector_width(same))
-    assert made.widths[made.sop.number] is same.node
 
 
 @pytest.mark.parametrize(
@@ -166,16 +243,6 @@ def test_each_call_of_the_library_may_take_as_many_steps_as_a_program(monkeypatc
     monkeypatch.setattr(elaborate, "MOST_STEPS", 100)
     for _ in range(3):
         assert isinstance(sort(tokens, tokens), SequenceOp)
-
-
-@pytest.mark.slow
-def test_the_widths_of_programs_that_are_gone_are_not_kept() -> None:
-    gc.collect()
-    before = len(rasp._WIDTHS)
-    for _ in range(10):
-        program("width", selector_width(select(tokens, tokens, "==")))
-    gc.collect()
-    assert len(rasp._WIDTHS) == before
 
 
 def test_an_alphabet_is_written_as_everywhere() -> None:

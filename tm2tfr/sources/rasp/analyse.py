@@ -2,8 +2,8 @@
 
 Base s-ops are of depth 0; an elementwise s-op is as deep as its deepest argument, a selector one deeper than its queries
 and keys, an aggregate as deep as its selector and one deeper than its values. The layers are the depth of the s-op, and
-each layer has a head for each selector of its aggregates. Selectors that say the same are two heads there; here they are
-also counted after merging.
+each layer has a head for each selector of its aggregates. Selectors that say the same are two heads there and one in
+weights; both numbers are counted.
 
 Loops are an extension: what is before a loop, what it computes in a pass, and what is behind it have layers of their own,
 in this order, and those of a pass are counted once.
@@ -19,8 +19,6 @@ from tm2tfr.sources.rasp.program import Program
 
 SamePlace = rasp.Elementwise | rasp.State | rasp.Looped
 """An s-op that is made of others at the same position."""
-Shape = tuple[object, ...]
-"""The content of a node, apart from the names and numbers of nodes."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class RaspLayer:
 
     Args:
         heads: as the authors' interpreter counts them, in the order in which their first aggregates were made.
-        merged: the same, with one head for all selectors that say the same.
+        merged: the same, with one head for all selectors that say the same, as in weights.
         elementwise: the values computed after its attention, at the same depth.
     """
 
@@ -106,7 +104,7 @@ def analyse(program: Program | rasp.SOp) -> Analysis:
     sop = program.sop if isinstance(program, Program) else program
     nodes = rasp.needed([sop])
     depths = depths_of(nodes)
-    shapes = shapes_of(nodes)
+    alike = rasp.made_alike(nodes)
     aggregates = [node for node in nodes if isinstance(node, rasp.Aggregate)]
     elementwise = [node for node in nodes if isinstance(node, SamePlace)]
     by_depth: dict[int, list[rasp.Aggregate]] = {}
@@ -119,7 +117,7 @@ def analyse(program: Program | rasp.SOp) -> Analysis:
     for depth in range(1, depths[sop.number] + 1):
         found = by_depth.get(depth, [])
         heads = _heads(found, {a.selector.number: a.selector.number for a in found})
-        merged = _heads(found, {a.selector.number: shapes[a.selector.number] for a in found})
+        merged = _heads(found, {a.selector.number: alike[a.selector].number for a in found})
         layers.append(RaspLayer(heads, merged, tuple(behind.get(depth, ()))))
     loops = tuple(_passes(node, nodes, depths) for node in nodes if isinstance(node, rasp.Repeat))
     return Analysis(sop, tuple(layers), tuple(behind.get(0, ())), depths, loops)
@@ -159,30 +157,3 @@ def depths_of(nodes: Iterable[rasp.Node]) -> dict[int, int]:
     for node in nodes:
         depths[node.number] = before[sections[node.number]] + within[node.number]
     return depths
-
-
-def shapes_of(nodes: Iterable[rasp.Node]) -> dict[int, int]:
-    """Return a number for each node, by its own, that is equal for two nodes that say the same.
-
-    `nodes` are in the order of creation, with all that they need.
-    """
-    known: dict[Shape, int] = {}
-    found: dict[int, int] = {}
-    for node in nodes:
-        shape: Shape = (type(node), *(found[part.number] for part in rasp.made_of(node)))
-        if isinstance(node, rasp.Tokens):
-            shape = (*shape, node.conversion)
-        elif isinstance(node, rasp.Constant):
-            shape = (*shape, type(node.value), node.value)
-        elif isinstance(node, rasp.Elementwise):
-            shape = (*shape, node.operator, tuple((type(k), k, type(v), v) for k, v in node.entries))
-        elif isinstance(node, rasp.Select):
-            shape = (*shape, node.relation)
-        elif isinstance(node, rasp.Combined):
-            shape = (*shape, node.operator)
-        elif isinstance(node, rasp.Aggregate):
-            shape = (*shape, type(node.default), node.default)
-        elif isinstance(node, rasp.State | rasp.Repeat):
-            shape = (*shape, node.number)
-        found[node.number] = known.setdefault(shape, len(known))
-    return found

@@ -11,7 +11,7 @@ from typing import Any
 
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.rasp import sops as rasp
-from tm2tfr.sources.rasp.analyse import depths_of, shapes_of
+from tm2tfr.sources.rasp.analyse import depths_of
 from tm2tfr.sources.rasp.drawing.flow import boxed
 from tm2tfr.sources.rasp.model.claims import GivenOf, MeanOf, PickedOf, RaspClaim, ValueOf, claim_of, look
 from tm2tfr.sources.rasp.naming import RaspNames
@@ -141,7 +141,7 @@ class _Where:
     """Where weights have the nodes of a program, by their claims; two nodes that say the same are in the same place."""
 
     def __init__(self, nodes: Iterable[rasp.Node], decoder: Decoder) -> None:
-        self._shapes = shapes_of(nodes)
+        self._shapes = {node.number: first.number for node, first in rasp.made_alike(nodes).items()}
         self._held: dict[tuple[type[RaspClaim], int], int] = {}
         self._given: dict[str, int] = {}
         self._since = [subspace.since for subspace in decoder.layout.subspaces]

@@ -7,7 +7,8 @@
 
 A name has at most 40 characters. A text that is longer is shortened, and stands behind the variable whose statement makes
 it: ``hist.aggregate(… or same, indicator(…))``. Of two things with one name the later one has a mark,
-``select(tokens, tokens, ==)'``; s-ops that are made in the same way may share a name, as they share a subspace.
+``f(x).y'``; s-ops, and selectors, that are made in the same way may share a name, as they share a
+subspace or a head.
 
 Lines elsewhere in the program change no name: no name has the number of a node, a line or a layer in it.
 """
@@ -60,8 +61,8 @@ class RaspNames:
         self._tops = {name for name, _ in tops}
         own = [node for name, node in tops if not isinstance(program, Program) or name not in program.library]
         first_nodes = rasp.needed(own if isinstance(program, Program) else [program])
-        needed = {*first_nodes}
-        rest = [node for node in rasp.needed(node for _, node in tops) if node not in needed]
+        self._of_program = {*first_nodes}
+        rest = [node for node in rasp.needed(node for _, node in tops) if node not in self._of_program]
         self.nodes = (*first_nodes, *rest)
         self._same = rasp.made_alike(self.nodes)
         self._names: dict[rasp.Node, str] = {}
@@ -85,13 +86,17 @@ class RaspNames:
 
     @cached_property
     def of_weights(self) -> Mapping[int, str]:
-        """The number of each s-op -> the name of its subspace, which is that of all s-ops that are made in the same way."""
+        """The number of each node -> the name of its subspace or head, which all that are made in the same way share."""
         best: dict[rasp.Node, rasp.Node] = {}
         for node in self.nodes:
             first = self._same[node]
-            if first not in best or (node.number in self.own and best[first].number not in self.own):
+            if first not in best or self._rank(node) > self._rank(best[first]):
                 best[first] = node
         return {node.number: self._names[best[self._same[node]]] for node in self.nodes}
+
+    def _rank(self, node: rasp.Node) -> tuple[bool, bool]:
+        """Return how good its name is for all that are made in the same way: those of the library's examples come last."""
+        return node in self._of_program, node.number in self.own
 
     def alike(self, node: rasp.Node) -> int:
         """Return the number of the first node that is made in the same way."""

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from tm2tfr.base.text.words import read_word, words_to_try
 from tm2tfr.contract.shown import AttentionOf, Page, about_tokens
-from tm2tfr.sources.rasp.drawing.flow import Flow, flow
+from tm2tfr.sources.rasp.drawing.flow import flow
 from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
 from tm2tfr.sources.rasp.graph_data import sequence_data
 from tm2tfr.sources.rasp.library import own_word, word_of
+from tm2tfr.sources.rasp.model.columns import RaspClaims
 from tm2tfr.sources.rasp.program import Example, Program, Word, shown_atom
 from tm2tfr.sources.rasp.read import read
-from tm2tfr.sources.rasp.sops import SOp
+from tm2tfr.sources.rasp.sops import SOp, needed
+from tm2tfr.sources.rasp.truth import answered
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -28,7 +30,7 @@ def draw_run(program: Program, text: str, weights: tuple[Decoder, AttentionOf] |
     if weights is None:
         return run_svg(drawn_run(program, word))
     decoder, look = weights
-    heads = heads_of(decoder, flow(program))
+    heads = heads_of(program, decoder)
     attention = {place: look(layer, head) for place, (layer, head) in heads.items()}
     return run_svg(drawn_run(program, word, attention=attention, places=_places(program, decoder)))
 
@@ -64,21 +66,29 @@ def tried(program: Program, examples: Sequence[Example]) -> Iterable[str]:
     return words_to_try((each.input for each in program.examples if not each.error), program.alphabet)
 
 
-def heads_of(decoder: Decoder, drawn: Flow) -> Mapping[tuple[int, int], tuple[int, int]]:
-    """Return (layer, head) of the flow, both from 0 -> the layer, from 1, and the head, from 0, with the same selector.
+def heads_of(program: Program, decoder: Decoder) -> Mapping[tuple[int, int], tuple[int, int]]:
+    """Return (layer, head) of a program's flow, both from 0 -> the layer, from 1, and the head, from 0, with its selector.
 
-    A selector of which the weights have not as many heads as the flow has is left out.
+    A selector of which the weights have not as many heads as the flow has layers is left out.
     """
-    selectors: dict[int, list[tuple[int, int]]] = {}
-    for n, layer in enumerate(drawn.layers):
+    gazes = RaspClaims(needed(answered(program, decoder)), decoder).gazes
+    drawn: dict[int, dict[int, list[int]]] = {}
+    for n, layer in enumerate(flow(program).layers):
         for k, each in enumerate(layer.heads):
-            selectors.setdefault(each.selector.number, []).append((n, k))
+            if (gaze := gazes.get(each.selector.number)) is not None:
+                drawn.setdefault(gaze.selector, {}).setdefault(n, []).append(k)
     there: dict[str, list[tuple[int, int]]] = {}
     for n, compiled in enumerate(decoder.layers, start=1):
         for k, head in enumerate(compiled.heads):
             there.setdefault("" if head.claim is None else head.claim.attends.partition(" ")[0], []).append((n, k))
-    pairs = ((places, there.get(f"c{selector}", [])) for selector, places in selectors.items())
-    return {a: b for places, found in pairs if len(places) == len(found) for a, b in zip(places, found, strict=True)}
+    pairs = ((layers, there.get(f"c{selector}", [])) for selector, layers in drawn.items())
+    return {
+        (n, k): place
+        for layers, found in pairs
+        if len(layers) == len(found)
+        for (n, heads), place in zip(layers.items(), found, strict=True)
+        for k in heads
+    }
 
 
 def _places(program: Program, decoder: Decoder) -> dict[tuple[int, int], tuple[int, int]]:
@@ -86,9 +96,8 @@ def _places(program: Program, decoder: Decoder) -> dict[tuple[int, int], tuple[i
 
     It is empty unless the weights have a head for every one that is drawn.
     """
-    drawn = flow(program)
-    places = {place: (layer, head + 1) for place, (layer, head) in heads_of(decoder, drawn).items()}
-    return places if len(places) == sum(len(layer.heads) for layer in drawn.layers) else {}
+    places = {place: (layer, head + 1) for place, (layer, head) in heads_of(program, decoder).items()}
+    return places if len(places) == sum(len(layer.heads) for layer in flow(program).layers) else {}
 
 
 def _word(program: Program, text: str) -> Word:

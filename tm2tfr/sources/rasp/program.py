@@ -44,8 +44,6 @@ class Program:
         chosen: the name of the s-op that is compiled: the one last assigned, by default.
         alphabet: the tokens of its inputs, from its header or found in it; empty: not known.
         examples: from its header.
-        widths: the number of the s-op that a width function of the library returned -> the selector whose row widths it
-            has.
         title: one line about it, from its header.
         library: the s-ops of the library, by name; each can be chosen.
     """
@@ -57,7 +55,6 @@ class Program:
     chosen: str = ""
     alphabet: tuple[Atom, ...] = ()
     examples: tuple[Example, ...] = ()
-    widths: Mapping[int, Selector] = field(default_factory=dict)
     title: str = ""
     library: Mapping[str, SOp] = field(default_factory=dict)
 

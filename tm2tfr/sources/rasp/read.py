@@ -21,8 +21,6 @@ from tm2tfr.sources.rasp.sops import Selector, SOp
 
 LIBRARY = ("library", "examples")
 """The files that are read before every program; names of the first cannot be assigned."""
-WIDTHS = frozenset({"selector_width", "_width_with_first"})
-"""Functions of the library whose value is the number of positions that their argument selects."""
 LONGEST_TRIED = 200
 """The longest example on which reading a program tries whether its s-ops are defined: a selector costs its square."""
 
@@ -75,7 +73,6 @@ def read(
         log.add(*warned, severity="warning")
     if not log.broken:
         operators.undefined(program, _tried(program, said, made), log)
-        operators.equal_selectors([program.sop], log)
     return LoadedRasp(program, log.conclude(), tuple(made.elaborator.requests), said.length, said.mask)
 
 
@@ -102,7 +99,7 @@ def elaborated(log: Log, statements: tuple[Statement, ...], *, library: bool, fo
     make = Maker()
     base = Scope(names={"True": True, "False": False, **make.conversions, "indices": make.positions})
     reserved, scope = RESERVED, base
-    worker = Elaborator(log, _files(folder), make, base, width_functions=WIDTHS)
+    worker = Elaborator(log, _files(folder), make, base)
     known: dict[str, SOp] = {}
     for part in LIBRARY if library else ():
         source, read_before = _library(part)
@@ -180,11 +177,10 @@ def _program(made: Elaborated, log: Log, said: Headers, name: str) -> Program:
         name=name,
         text=log.source.text,
         sops=sops,
-        selectors=named(made.top.names, Selector),
+        selectors={n: each for n, each in named(made.top.names, Selector).items() if not n.startswith("_")},
         chosen=chosen,
         alphabet=said.alphabet or tuple(dict.fromkeys(token for example in examples for token in example.input)),
         examples=tuple(examples),
-        widths=dict(made.elaborator.widths),
         title=said.title,
         library=made.library,
     )

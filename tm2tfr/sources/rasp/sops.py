@@ -2,13 +2,13 @@
 
 An s-op is a function from an input sequence to a sequence of the same length; a selector is one to a matrix of truth values
 with a row for each query position and a column for each key position. Nodes are compared by identity, as in the authors'
-interpreter: two equal `select` texts are two selectors. Every node is newer than those it is made of, so that the order of
-creation is an order of evaluation.
+interpreter: two equal `select` texts are two selectors, which weights compute by one head (`made_alike`). Every node is
+newer than those it is made of, so that the order of creation is an order of evaluation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -53,6 +53,7 @@ class Node:
         made_in: the calls in which it was made.
         called: the calls around the variable that it was last assigned to, with the name of that one; an empty name: it is
             what the last of the calls returned. None: neither. See `tm2tfr.sources.rasp.naming`.
+        returned: the call of a function of the library that made and returned it.
     """
 
     number: int
@@ -61,6 +62,7 @@ class Node:
     statement: str = ""
     made_in: Calls = ()
     called: tuple[Calls, str] | None = None
+    returned: Call | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.number}{f' {self.name}' if self.name else ''}>"
@@ -197,7 +199,7 @@ def _of_loop(node: Node) -> tuple[Node, ...]:
 
 
 def made_alike(nodes: Iterable[Node], *, texts: bool = False) -> dict[Node, Node]:
-    """Return for each node the first one that is made in the same way; two selectors never are.
+    """Return for each node the first one that is made in the same way; two loops never are.
 
     Args:
         nodes: with all that they are made of.
@@ -213,24 +215,34 @@ def made_alike(nodes: Iterable[Node], *, texts: bool = False) -> dict[Node, Node
             key = ("position",)
         elif isinstance(node, Constant):
             key = ("constant", type(node.value), node.value)
+        elif isinstance(node, Select):
+            key = ("select", found[node.key], found[node.query], node.relation)
+        elif isinstance(node, Combined):
+            key = ("combine", node.operator, *(found[part] for part in node.parts))
         elif isinstance(node, Aggregate):
-            key = ("attend", node.selector, found[node.values], type(node.default), node.default)
+            key = ("attend", found[node.selector], found[node.values], type(node.default), node.default)
         elif isinstance(node, Elementwise):
             entries = tuple((type(key), key, type(value), value) for key, value in node.entries)
             key = ("apply", node.operator, entries, *(found[argument] for argument in node.arguments))
+        elif isinstance(node, Looped):
+            key = ("looped", node.loop, found[node.value])
         found[node] = made.setdefault(key, node)
     return found
 
 
-def needed(nodes: Iterable[Node]) -> tuple[Node, ...]:
-    """Return `nodes` and all that they are made of, in the order of creation, which is an order of evaluation."""
+def needed(nodes: Iterable[Node], parts: Callable[[Node], Iterable[Node]] = made_of) -> tuple[Node, ...]:
+    """Return `nodes` and all that they are made of, in the order of creation, which is an order of evaluation.
+
+    Args:
+        parts: returns the nodes that a node is made of.
+    """
     found: dict[int, Node] = {}
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
         if node.number not in found:
             found[node.number] = node
-            waiting.extend(made_of(node))
+            waiting.extend(parts(node))
     return tuple(found[number] for number in sorted(found))
 
 

@@ -1,8 +1,9 @@
 """Writes s-ops as RASP text that reads back to an equal graph, one variable for each node that has a name or is used twice.
 
-Nodes that are not variables of the program get names that begin with an underscore, which `Program.sops` leaves out. The
-text needs no library: what a library function made is written out. Functions and ``for`` are gone, since they are of the
-meta level; what is left is the object level, node by node.
+Nodes that are not variables of the program get names that begin with an underscore, which `Program.sops` leaves out. Calls
+of the library remain, so that its parts have the same names again; without the library, and in programs with loops, they
+are written out. Other functions and ``for`` are gone, since they are of the meta level; what is left is the object level,
+node by node.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fractions import Fraction
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.language.lexemes import words
-from tm2tfr.sources.rasp.language.scope import RESERVED
+from tm2tfr.sources.rasp.language.scope import RESERVED, is_atom
 from tm2tfr.sources.rasp.program import Example, Program, Word
 from tm2tfr.sources.rasp.read import library_names
 from tm2tfr.sources.rasp.values import shown
@@ -32,25 +33,34 @@ def write(program: Program) -> str:
     Raises:
         CompileError: if a value cannot be written, such as a text with quotes in it.
     """
-    lines = [f"# title: {program.title}"] if program.title else []
+    lines = [f"# title: {' '.join(program.title.split())}"] if program.title else []
     if program.alphabet:
         lines.append(f"# alphabet: {_word(program.alphabet)}")
-    body = written(program.sops, program.selectors)
+    body = written(program.sops, program.selectors, library=True)
     if program.chosen and program.chosen != next(reversed([*program.sops]), ""):
         lines.append(f"# sop: {program.chosen}")
     lines += [f"# example: {_example(example, program.chosen)}" for example in program.examples]
     return "\n".join([*lines, *([""] if lines else []), body])
 
 
-def written(sops: Mapping[str, rasp.SOp], selectors: Mapping[str, rasp.Selector] | None = None) -> str:
+def written(
+    sops: Mapping[str, rasp.SOp], selectors: Mapping[str, rasp.Selector] | None = None, *, library: bool = False
+) -> str:
     """Return the text that assigns these s-ops to variables of these names, in this order.
+
+    Args:
+        library: whether the text uses the library.
 
     Raises:
         CompileError: if a value cannot be written, such as a text with quotes in it.
     """
     wanted: dict[str, rasp.Node] = {**(selectors or {}), **sops}
     nodes = rasp.needed(wanted.values())
-    writer = _Writer(nodes, wanted)
+    parts: _Parts = rasp.made_of
+    if library and not any(isinstance(node, rasp.Repeat) for node in nodes):
+        parts = _parts_with_library
+        nodes = rasp.needed(wanted.values(), parts)
+    writer = _Writer(nodes, wanted, parts)
     for node in nodes:
         writer.take(node)
     before = -1  # nodes are written in the order of their creation, and those that come out of order once more
@@ -101,16 +111,17 @@ class Loops:
 class _Writer:
     """The lines that have been written, and how each node is referred to."""
 
-    def __init__(self, nodes: tuple[rasp.Node, ...], wanted: Mapping[str, rasp.Node]) -> None:
+    def __init__(self, nodes: tuple[rasp.Node, ...], wanted: Mapping[str, rasp.Node], parts: _Parts) -> None:
         self.lines: list[str] = []
+        self.library = parts is _parts_with_library
         self.numbers = 0
         self.text: dict[int, str] = {}
-        self.uses = Counter(part.number for node in nodes for part in rasp.made_of(node))
+        self.uses = Counter(part.number for node in nodes for part in parts(node))
         self.taken = RESERVED | library_names() | words() | set(wanted)
         self.names: dict[int, str] = {
             node.number: name
             for name, node in wanted.items()
-            if (not isinstance(node, rasp.Tokens | rasp.Indices | rasp.Constant))
+            if not (isinstance(node, rasp.Tokens | rasp.Indices | rasp.Constant) or self.shared(node))
         }
         self.used = set(self.taken)
         self.loops = Loops(nodes)
@@ -130,6 +141,8 @@ class _Writer:
             self.text[node.number] = "indices"
         elif isinstance(node, rasp.Constant):
             self.text[node.number] = literal(node.value)
+        elif self.shared(node):
+            self.text[node.number] = node.name
         else:
             expression = self.expression(node)
             loop = self.loops.around.get(node.number)
@@ -143,7 +156,12 @@ class _Writer:
                 self.lines.append(f"{name} = {expression};")
                 self.text[node.number] = name
             else:
-                self.text[node.number] = expression if _is_call(node) else f"({expression})"
+                whole = _is_call(node) or (self.library and _library_call(node) is not None)
+                self.text[node.number] = expression if whole else f"({expression})"
+
+    def shared(self, node: rasp.Node) -> bool:
+        """Return whether the text has a node as a variable of the library."""
+        return self.library and _is_of_library(node)
 
     def fresh(self, node: rasp.Node) -> str:
         """Return a private name made of the node's own, or the empty string if it has none or another node has that."""
@@ -165,6 +183,12 @@ class _Writer:
         """Return the expression that makes a node."""
         if isinstance(node, rasp.Looped):
             return self.text[node.value.number]
+        if self.library and (call := _library_call(node)) is not None:
+            arguments = (
+                self.text[value.number] if isinstance(value, rasp.Node) else literal(value)  # type: ignore[arg-type]
+                for value in call.arguments
+            )
+            return f"{call.function}({', '.join(arguments)})"
         parts = [self.text[part.number] for part in rasp.made_of(node)]
         if isinstance(node, rasp.Aggregate):
             usual = isinstance(node.default, int) and not isinstance(node.default, bool) and node.default == 0
@@ -176,6 +200,30 @@ class _Writer:
         if isinstance(node, rasp.Elementwise):
             return _elementwise(node, parts)
         raise TypeError(f"{type(node).__name__} is not a node of a program")
+
+
+_Parts = Callable[[rasp.Node], Iterable[rasp.Node]]
+"""Node -> the nodes to which its text refers."""
+
+
+def _is_of_library(node: rasp.Node) -> bool:
+    """Return whether a node is a variable of the library; a variable of a function may have the same name."""
+    return node.name == node.statement and node.name in library_names()
+
+
+def _library_call(node: rasp.Node) -> rasp.Call | None:
+    """Return the call of the library that returned a node; None if there is none, or if it has no text."""
+    call = node.returned
+    if call is None or call.function not in library_names():
+        return None
+    return call if all(isinstance(value, rasp.Node) or is_atom(value) for value in call.arguments) else None
+
+
+def _parts_with_library(node: rasp.Node) -> Iterable[rasp.Node]:
+    if _is_of_library(node):
+        return ()
+    call = _library_call(node)
+    return rasp.made_of(node) if call is None else [each for each in call.arguments if isinstance(each, rasp.Node)]
 
 
 def _is_call(node: rasp.Node) -> bool:

@@ -100,3 +100,17 @@ def test_an_s_op_that_is_called_like_a_column_is_compared_too(name: str, tmp_pat
     path.write_text(f'# alphabet: ab\n{name} = tokens == "a";\n', encoding="utf-8")
     found = tm2tfr.check(path, "ab")
     assert (found.agrees, found.compared) == (True, 4)
+
+
+@pytest.mark.parametrize(("large", "least"), [("10^30", 10**30), ("2^53", 2**53)])
+def test_whole_numbers_that_floats_cannot_tell_apart_are_labels(large: str, least: int) -> None:
+    text = f'# alphabet: ab\nx = {large} + indicator(tokens == "a") + indicator(indices == 1);\n'
+    decoder = tm2tfr.compile(read(text, file="x.rasp").program, max_length=3)
+    assert decoder.outputs[0].labels == tuple(str(least + more) for more in range(3))
+    assert tm2tfr.check(decoder, tm2tfr.Plan(all_up_to=3)).passed
+
+
+def test_they_are_not_compared_as_numbers_either() -> None:
+    text = "# alphabet: ab\nx = 10^30 + indices;\ny = aggregate(select(x, x, ==), indices);\n"
+    decoder = tm2tfr.compile(read(text, file="x.rasp").program, max_length=20)
+    assert tm2tfr.check(decoder, "ab" * 10).result.values == tuple(map(str, range(20)))

@@ -37,7 +37,7 @@ def test_a_head_of_the_weights_gives_equal_shares_to_what_its_selector_selects(n
     subject = tm2tfr.Subject.of(name)
     program, drawn = subject.right, flow(subject.right)
     word = program.examples[0].input
-    heads, matrices = heads_of(subject.decoder, drawn), evaluate(program, word).matrices
+    heads, matrices = heads_of(program, subject.decoder), evaluate(program, word).matrices
     assert len(heads) == sum(drawn.analysis.heads)
     compared, tokens = 0, subject.prompt(written(word))
     for (layer, number), (of_weights, head) in heads.items():

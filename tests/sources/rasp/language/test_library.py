@@ -11,6 +11,7 @@ import pytest
 from tests.sources.rasp.language.running import program
 from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.model.described import WIDTHS
 from tm2tfr.sources.rasp.sops import needed
 
 Word = Sequence[str]
@@ -164,11 +165,14 @@ def test_a_program_of_two_thousand_s_ops_is_analysed() -> None:
 
 def test_widths_of_selectors_are_known() -> None:
     made = program("same = select(tokens, tokens, ==); a = selector_width(same); b = hist_bos; c = length;")
-    assert made.widths[made.sops["a"].number] is made.selectors["same"]
-    known = {node.number: node for node in needed([*made.sops.values(), *made.library.values()])}
-    found = [number for number in made.widths if number in known]
-    assert len(found) >= 10
-    for number in found:
-        stages = evaluate([known[number], made.widths[number]], "(ab)a")
-        (values,) = (row for node, row in stages.values.items() if node.number == number)
-        assert [sum(row) for row in stages.matrices[made.widths[number]]] == list(values)
+    call = made.sops["a"].returned
+    assert call is not None
+    assert (call.function, call.arguments) == ("selector_width", (made.selectors["same"],))
+    compared = 0
+    for node in needed([*made.sops.values(), *made.library.values()]):
+        if node.returned is not None and node.returned.function in WIDTHS:
+            (selector,) = node.returned.arguments
+            stages = evaluate([node, selector], "(ab)a")
+            assert [sum(row) for row in stages.matrices[selector]] == list(stages.values[node])
+            compared += 1
+    assert compared >= 10

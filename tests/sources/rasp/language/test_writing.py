@@ -10,15 +10,15 @@ import pytest
 
 from tests.sources.rasp.headers import FOLDER, theirs
 from tests.sources.rasp.language.running import program
-from tm2tfr.sources.rasp.analyse import analyse, shapes_of
+from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import read
-from tm2tfr.sources.rasp.sops import needed
+from tm2tfr.sources.rasp.sops import made_alike, needed
 from tm2tfr.sources.rasp.write import literal, write
 
 
 def shape(made: Program) -> list[int]:
-    return sorted(Counter(shapes_of(needed(made.sops.values())).values()).values())
+    return sorted(Counter(made_alike(needed(made.sops.values())).values()).values())
 
 
 @pytest.mark.slow

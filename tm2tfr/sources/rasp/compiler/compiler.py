@@ -285,7 +285,7 @@ def _reads_back(program: Program) -> bool:
     )
 
 
-_ABOUT = ("span", "name", "statement", "made_in", "called")
+_ABOUT = ("span", "name", "statement", "made_in", "called", "returned")
 """The fields of a node that do not determine what it computes."""
 
 

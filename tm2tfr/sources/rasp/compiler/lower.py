@@ -22,7 +22,7 @@ def lowered(
 ) -> seq.SequenceGraph:
     """Return the graph of a program with these outputs, the answer first.
 
-    Two s-ops that are made in the same way become one node; two selectors stay two, as in the authors' interpreter.
+    Two s-ops or selectors that are made in the same way become one node.
 
     Args:
         names: those of the program, if they are known.
@@ -72,6 +72,7 @@ class _Lowering:
         self.nodes: dict[sops.SOp, seq.Operation] = {}
         self._selectors: dict[sops.Selector, seq.Selection] = {}
         self._same: dict[Structure, seq.Operation] = {}
+        self._same_selections: dict[Structure, seq.Selection] = {}
         self._loops: dict[sops.Repeat, seq.PassLoop] = {}
 
     def add(self, wanted: Sequence[sops.SOp]) -> None:
@@ -85,7 +86,8 @@ class _Lowering:
                 waiting.extend(sops.made_of(node))
         for node in sorted(needed, key=lambda each: each.number):
             if isinstance(node, sops.Selector):
-                self._selectors[node] = self._selector(node)
+                made = self._selector(node)
+                self._selectors[node] = self._same_selections.setdefault(_structure(made), made)
             elif isinstance(node, sops.Repeat):
                 self._loops[node] = self._loop(node)
             elif isinstance(node, sops.SOp):
@@ -104,7 +106,7 @@ class _Lowering:
         )
 
     def _selector(self, selector: sops.Selector) -> seq.Selection:
-        key, name = f"c{selector.number}", self._names[selector]
+        key, name = f"c{selector.number}", self._names.of_weights[selector.number]
         if isinstance(selector, sops.Combined):
             parts = tuple(self._selectors[part] for part in selector.parts)
             return seq.Combine(key=key, name=name, operator=selector.operator, parts=parts, span=selector.span)
@@ -149,7 +151,7 @@ class _Lowering:
         return seq.Apply(operator=conversion, arguments=(token,), **about)
 
 
-def _structure(node: seq.Operation) -> Structure:
+def _structure(node: seq.Operation | seq.Selection) -> Structure:
     """Return the class and the parts of a node, which are equal for two nodes that are made in the same way."""
     parts = (getattr(node, field.name) for field in fields(node) if field.name not in seq.NodeFields.__annotations__)
     return type(node), *map(_typed, parts)

@@ -12,12 +12,11 @@ a name of the library cannot be assigned, ``out`` is the value of the last expre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
-from weakref import WeakValueDictionary
 
 from tm2tfr.base.errors import Tm2tfrError, did_you_mean
 from tm2tfr.base.text.source import Log, SourceText
@@ -58,8 +57,6 @@ class Elaborator:
     foreign: set[SourceText] = field(default_factory=set)
     example: names.Meta = "hello"
     requests: list[names.Request] = field(default_factory=list)
-    widths: MutableMapping[int, Selector] = field(default_factory=WeakValueDictionary)
-    width_functions: frozenset[str] = frozenset()
     last: names.Meta = None
     """The value of the last statement that is only an expression, if no assignment came after it."""
     site: s.TextPart | None = None
@@ -402,8 +399,8 @@ class Elaborator:
         result = results[0] if len(results) == 1 else results
         if isinstance(result, Node) and not function.name.startswith("_"):
             call_it(result, "", calls)
-        if foreign and function.name in self.width_functions and isinstance(result, SOp):
-            self.widths[result.number] = values[0]
+        if foreign and isinstance(result, Node) and result.returned is None and result.made_in[: len(calls)] == calls:
+            object.__setattr__(result, "returned", calls[-1])
         return result
 
 

@@ -8,13 +8,12 @@ from fractions import Fraction
 
 from tm2tfr.base.errors import Span
 from tm2tfr.base.text.source import Log
-from tm2tfr.sources.rasp.analyse import shapes_of
 from tm2tfr.sources.rasp.evaluate import Undefined, attempt, shown_word
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.scope import Meta, RaspFunction, is_atom, sort_of
 from tm2tfr.sources.rasp.language.syntax import Maker
 from tm2tfr.sources.rasp.program import Program, Word
-from tm2tfr.sources.rasp.sops import Aggregate, Select, Selector, SOp, needed
+from tm2tfr.sources.rasp.sops import Aggregate, Selector, SOp
 from tm2tfr.sources.rasp.values import BINARY, IRRATIONAL, UNARY, ValueRefused, shown
 
 MOST_ITEMS = 1_000_000
@@ -303,27 +302,3 @@ def _remedy(error: Undefined) -> str:
     if isinstance(error.node, Aggregate) and "both texts and other values" in error.why:
         return 'give a default that is a text: aggregate(selector, s-op, "-")'
     return "give inputs on which it is defined: '# example: …', or 'set example …'"
-
-
-def equal_selectors(sops: Iterable[SOp], log: Log) -> None:
-    """Warn where a ``select(…)`` that heads attend by says the same as another one."""
-    nodes = needed(sops)
-    shapes = shapes_of(nodes)
-    first: dict[int, Select] = {}
-    for node in nodes:
-        if not isinstance(node, Aggregate) or not isinstance(node.selector, Select) or not _written(node.selector, log):
-            continue
-        other = first.setdefault(shapes[node.selector.number], node.selector)
-        if other is not node.selector and other.span is not None and node.selector.span is not None:
-            what = f"this says the same as the 'select' of line {other.span.line}, and is a head of its own all the same"
-            log.add(node.selector.span, what, "assign the first one to a variable and use that", "warning")
-
-
-def _written(selector: Select, log: Log) -> bool:
-    """Return whether the program's own text has this ``select``."""
-    span = selector.span
-    return (
-        span is not None
-        and log.source.lines[span.line - 1 : span.line] == [span.text]
-        and span.text[span.column - 1 :].startswith("select(")
-    )

@@ -121,7 +121,7 @@ class RaspRun(WiredRun):
     def _brought(self, node: rasp.Aggregate, i: int, reads: RaspReads) -> rasp.Atom:
         """Return an aggregate as it is seen: what is brought, or the default where nothing is found."""
         atoms, n = self._about.atoms[self._about.same[node.values]], node.number
-        found = reads.held.get(FoundOf(node.selector.number))
+        found = reads.held.get(self._about.known.found(node.selector))
         if found is not None and (there := self.take(found, i)) != 1:
             if there != 0:
                 self.doubt(f"{found} is {there} at {i} then, as in no run")

@@ -29,7 +29,7 @@ from tm2tfr.sources.rasp.model.claims import (
     claim_of,
     look,
 )
-from tm2tfr.sources.rasp.sops import Aggregate, Atom, Node, Selector, SOp
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Node, Selector, SOp, made_alike
 from tm2tfr.sources.rasp.value_lists import Places
 from tm2tfr.sources.rasp.values import number, numeric, shown_value
 from tm2tfr.transformer.residual import Subspace
@@ -53,12 +53,29 @@ class RaspClaims:
         self.selectors = {node.number: node for node in nodes if isinstance(node, Selector)}
         self.numeric = numeric(self.sops.values())
         self.heads = {claim: self.gaze(claim) for claim in claimed(decoder)}
-        self.gazes = {gaze.selector: gaze for gaze in self.heads.values() if gaze is not None}
+        self.gazes = self._gazes(nodes)
         self.means: dict[int, tuple[Subspace, MeanOf]] = {}
         for subspace in decoder.layout.subspaces:
             claim = self.of(subspace)
             if isinstance(claim, MeanOf):
                 self.means.setdefault(claim.sop, (subspace, claim))
+
+    def _gazes(self, nodes: Sequence[Node]) -> dict[int, Gaze]:
+        """Return where the heads of selectors look, by their numbers; selectors that say the same have one head.
+
+        Tokens are taken as texts here, so that ``tokens_str`` and ``tokens_asis`` are the same; where they are not, each of
+        two selectors has a head of its own.
+        """
+        own = {gaze.selector: gaze for gaze in self.heads.values() if gaze is not None}
+        alike = made_alike(nodes, texts=True)
+        shared = {alike[self.selectors[number]]: gaze for number, gaze in own.items() if number in self.selectors}
+        others = {number: shared[alike[node]] for number, node in self.selectors.items() if alike[node] in shared}
+        return {**others, **own}
+
+    def found(self, selector: Selector) -> FoundOf:
+        """Return the claim whether a selector selects a position, as its head makes it."""
+        gaze = self.gazes.get(selector.number)
+        return FoundOf(selector.number if gaze is None else gaze.selector)
 
     def of(self, subspace: Subspace) -> RaspClaim | None:
         """Return what a subspace is claimed to hold; None if that says nothing of this program."""

@@ -23,6 +23,8 @@ from tm2tfr.sources.rasp.model.weights import RaspWeights
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.transformer.weights import Decoder
 
+WIDTHS = ("selector_width", "_width_with_first")
+"""The functions of the library whose value is the number of positions that their argument selects."""
 _GIVEN = {
     "token": ("the token", "tokens"),
     "position": ("the position", "indices"),
@@ -82,13 +84,11 @@ class _Described:
 
     # ── s-ops and selectors
     def _text(self, node: rasp.SOp | rasp.Selector) -> str:
-        width = self._weights.program.widths.get(node.number)
-        text = self._names.text(node, self._by_name)
-        return (
-            text
-            if width is None or not node.name
-            else f"selector_width({self._names.reference(width, self._by_name)}) = {text}"
-        )
+        call, text = node.returned, self._names.text(node, self._by_name)
+        width = call.arguments[0] if call is not None and call.function in WIDTHS else None
+        if isinstance(width, rasp.Selector) and node.name:
+            return f"selector_width({self._names.reference(width, self._by_name)}) = {text}"
+        return text
 
     def _equation(self, node: rasp.SOp | rasp.Selector) -> str:
         name, text = self._names[node], self._text(node)

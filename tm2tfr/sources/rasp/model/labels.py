@@ -100,8 +100,8 @@ class RaspVariables:
     @cached_property
     def _head_of(self) -> Mapping[int, str]:
         """Number of a selector -> the column of the head that computes it."""
-        gazes = ((self._claims.gaze(head.claim), head.column) for head in self._heads)
-        return {gaze.selector: column for gaze, column in gazes if gaze is not None}
+        columns = {self._claims.gaze(head.claim): head.column for head in self._heads}
+        return {number: columns[gaze] for number, gaze in self._claims.gazes.items()}
 
     @cached_property
     def _names(self) -> Mapping[SOp, str]:

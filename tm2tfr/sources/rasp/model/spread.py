@@ -17,7 +17,7 @@ from tm2tfr.base.errors import UsageError, listing
 from tm2tfr.contract.modelled import CausalValue, Settings
 from tm2tfr.contract.wired import KnownOrNot, plain
 from tm2tfr.sources.rasp import sops as rasp
-from tm2tfr.sources.rasp.model.claims import FoundOf, PickedOf, StepsOf, ValueOf
+from tm2tfr.sources.rasp.model.claims import PickedOf, StepsOf, ValueOf
 from tm2tfr.sources.rasp.model.weights import RaspReads, RaspWeights
 from tm2tfr.sources.rasp.program import shown_atom
 
@@ -60,7 +60,7 @@ def sources(about: RaspWeights, sop: rasp.SOp, reads: RaspReads) -> Iterator[str
 
 
 def _brought(about: RaspWeights, node: rasp.Aggregate, reads: RaspReads) -> Iterator[str]:
-    for claim in (FoundOf(node.selector.number), PickedOf(node.number)):
+    for claim in (about.known.found(node.selector), PickedOf(node.number)):
         if claim in reads.held:
             yield reads.held[claim]
     mean = reads.means.get(node.number)

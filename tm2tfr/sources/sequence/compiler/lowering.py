@@ -6,6 +6,7 @@ of the authors' interpreter, is there before attention layer d + 1, so that the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, prod
@@ -47,6 +48,12 @@ OPERATIONS = "operations compiled"
 """The phase of compiling, as its progress is shown."""
 FEW = 8
 """Whole numbers with at most this many values are compared by their codes."""
+EXACT = 2**53
+"""Up to this size, whole numbers are exact in float64; larger ones are codes."""
+
+
+def _largest(numbers: Sequence[seq.Item]) -> int:
+    return max((abs(int(number)) for number in numbers), default=0)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -92,10 +99,10 @@ class Lowering:
     def answered(self, name: str, node: seq.Operation) -> tuple[Output, list[BitForm]]:
         """Return an output for a node, and the linear form of each of its rows of the unembedding.
 
-        It is a number where that is free and a code is not, otherwise a label.
+        It is a number where that is free and a code is not, and floats have it exactly, otherwise a label.
         """
         values = self.values(node)
-        if len(self._domains.function(node).roots) > 1 and whole_numbers(values):
+        if len(self._domains.function(node).roots) > 1 and whole_numbers(values) and _largest(values) <= EXACT:
             number = self.free_number(node)
             if number is not None and number.scale == 1:
                 return Output(name, None), [number.form]
@@ -301,7 +308,8 @@ class Lowering:
 
         They are largest where k = q, by at least 1, if there is such a key. None where codes serve better: for few values.
         """
-        if not whole_numbers([*self.values(key), *self.values(query)]):
+        values = [*self.values(key), *self.values(query)]
+        if not whole_numbers(values) or 3 * _largest(values) ** 2 > EXACT:
             return None
         if (line := line_of(self._domains, key)) is not None:
             own, square, time = line.form, line.square, Time()
