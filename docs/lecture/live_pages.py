@@ -46,7 +46,7 @@ PAGES = {
     "left-edge": Live("left-edge --input 11 --compare chapter", "Exercise 8.3, without and with the repair"),
     "adder": Live("binary-adder --bits 4 --input 5+9", "A circuit adds 5 and 9"),
     "full-adder": Live("full-adder --input 110", "A full adder on 110"),
-    "any-machine": Live("palindromes --input abba --universal 16,8 --standalone", "Run your machine in one transformer"),
+    "any-machine": Live("palindromes --input abba --standalone", "Run your machine in one transformer"),
     "universal": Live("palindromes --input abba --universal 8,4", "The machine palindromes in the prompt"),
 }
 """Name of a page, as marks and addresses have it -> the page."""

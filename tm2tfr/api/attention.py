@@ -296,4 +296,6 @@ def draw_requests(subject: Given) -> str:
 
 def _refusal(found: Subject) -> CompileError:
     what = f"{found.name} is {a_or_an(found.noun)}, and runs are drawn of RASP programs"
-    return CompileError(f"{what}: draw where a head looks in the run, with --head, or watch the run in the explorer")
+    return CompileError(
+        f"{what}: draw where a head looks, with --head, or every step: tm2tfr explore {found.name} --frames DIR"
+    )

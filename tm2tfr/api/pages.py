@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged, recompiled
-from tm2tfr.base.errors import CompileError, EngineError
+from tm2tfr.base.errors import CompileError, EngineError, a_or_an
+from tm2tfr.contract.options import fields_of
 from tm2tfr.runs.plan import HARD, MAX_STEPS, Soft, check_engine, check_steps, needed_path
 
 if TYPE_CHECKING:
@@ -251,12 +252,12 @@ def explore(
         compare: show a second run next to the first, with this left boundary: ``chapter`` or ``repaired``. Without `word`,
             the page opens at the first input on which the two differ; if none was found, `Explorer.searched` is the number
             of inputs tried, otherwise None.
-        standalone: make a page of a universal decoder in which a reader writes and runs any machine of its class. It
-            opens with the machine in the prompt; nothing runs now.
+        standalone: make a page of a universal decoder in which a reader writes and runs any machine of its class, by
+            default of up to 16 states and 8 symbols. It opens with the machine; nothing runs now.
 
     Raises:
         CompileError, InputError: see `check`; also for soft weights that generate, for `compare` with weights, and for
-            `standalone` without a universal decoder.
+            `standalone` for anything but a Turing machine.
         EngineError: if `max_steps`, or a run without it, is too long for a page.
     """
     from tm2tfr.web.explorer.document import explorer
@@ -292,15 +293,23 @@ def explore(
     return explorer(right, runs, searched=searched)
 
 
+STANDALONE_SIZE = (16, 8)
+"""The most states with rules and symbols of a machine in a page in which any machine runs."""
+
+
 def _standalone(found: Subject, word: str | None, max_steps: int) -> Explorer:
     """Return the page in which any program of the subject's class runs, see `explore`."""
     from tm2tfr.web.explorer.document import page_of
     from tm2tfr.web.explorer.standalone import standalone
 
-    of_class = None if found.program is None else page_of(found.program).standalone
+    of_class, kind = None if found.program is None else page_of(found.program).standalone, found.construction
+    if of_class is None and found.weights is None and kind is not None and "universal" in fields_of(kind.options):
+        found = Subject.of(found.program, options={**found.options, "universal": STANDALONE_SIZE})
+        of_class = page_of(found.program).standalone
     if of_class is None:
-        what = f"{found.name}: a page in which any machine runs has the weights of a universal decoder"
-        raise CompileError(f"{what}: add --universal 8,4")
+        what = f"{found.name}: --standalone makes a page in which any Turing machine runs"
+        other = f"this is {a_or_an(found.noun)}" if found.weights is None else "these are the weights of one source"
+        raise CompileError(f"{what}, and {other}: omit it; the page then runs other inputs of {found.name}")
     _refuse_soft(found.decoder, found)
     every = of_class()
     signed = Subject.of(every.program, options={"universal": found.decoder})

@@ -135,7 +135,9 @@ def explore(
     ] = None,
     standalone: Annotated[
         bool,
-        option("With --universal: a page with an editor, in which any machine runs. It opens with SOURCE."),
+        option(
+            "A page with an editor, in which any machine of a size runs (--universal; default: 16,8). It opens with SOURCE."
+        ),
     ] = False,
     slides: SlidesGroup,
     max_steps: Annotated[int, steps()] = MAX_STEPS,
@@ -204,13 +206,11 @@ def _check_standalone(asked: Asked, slides: SlidesGroup, dtype: str | None, *, s
     """Refuse options that contradict ``--standalone``.
 
     Raises:
-        UsageError: without a universal decoder, and for options of a run, or of a prompt.
+        UsageError: for options of a run, or of a prompt.
     """
     if not standalone:
         return
     what = "tm2tfr explore: --standalone makes a page in which any machine runs"
-    if "universal" not in asked.options:
-        raise UsageError(f"{what}, with the weights of a universal decoder: add --universal 8,4")
     others = {
         "--prompt": asked.decoder.prompt is not None,
         "--seed": asked.options.get("seed") is not None,

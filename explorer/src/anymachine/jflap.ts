@@ -89,7 +89,8 @@ function hasBlocks(draft: Draft, { root, tags }: Xml): boolean {
   if (root.tagName === "structure" && !kind && root.hasAttribute("type")) draft.refuse(tags.get(root), "this is a file of JFLAP 8, whose files are not read", "draw the machine in JFLAP 7.1, and save it there");
   if (root.tagName !== "structure" || !kind) draft.refuse(tags.get(root), `<${root.tagName}> is not a JFLAP file`, "save a Turing machine in JFLAP");
   const name = textOf(kind);
-  if (!["turing", "turingbb"].includes(name)) draft.refuse(tags.get(kind), `this is JFLAP's ${quoted(name)}, not a Turing machine`, "save a Turing machine in JFLAP");
+  const other = name === "fa" ? "; finite automata are run by: tm2tfr explore FILE" : "";
+  if (!["turing", "turingbb"].includes(name)) draft.refuse(tags.get(kind), `this is JFLAP's ${quoted(name)}, not a Turing machine`, `save a Turing machine in JFLAP${other}`);
   if (tapes && !["", "1"].includes(textOf(tapes))) draft.refuse(tags.get(tapes), `this machine has ${textOf(tapes)} tapes, but machines here have one`, "convert it to one tape first");
   return name === "turingbb" || root.querySelector("block") !== null;
 }

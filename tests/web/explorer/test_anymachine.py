@@ -95,8 +95,9 @@ def said(text: str) -> str:
 
 # ── without a browser
 def test_the_page_is_small_and_has_everything_in_it() -> None:
-    large = tm2tfr.Subject.of("chapter", options={"universal": (16, 8)})  # that of the documentation
-    assert len(tm2tfr.explore(large, standalone=True).html.encode()) < 410_000
+    large = tm2tfr.explore("chapter", standalone=True).html
+    assert embedded(large)["class"] == {"states": 16, "symbols": 8, "tape": "both"}
+    assert len(large.encode()) < 410_000
     html = page().html
     data = embedded(html)
     assert data["class"] == {"states": 8, "symbols": 4, "tape": "both"}
@@ -129,7 +130,11 @@ def test_the_machine_is_what_the_editor_opens_with() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (lambda: tm2tfr.explore("chapter", standalone=True), "runs has the weights of a universal decoder"),
+        (lambda: tm2tfr.explore("mod-3", standalone=True), "and this is an automaton: omit it"),
+        (
+            lambda: tm2tfr.explore(tm2tfr.compile("chapter"), standalone=True),
+            "the weights of one source: omit it",
+        ),
         (lambda: tm2tfr.explore(prompt.read("two-way q0,1 →ACC", EVERY), standalone=True), "and a prompt was given"),
         (lambda: page("chapter", "a"), "'a' is not in the input alphabet"),
         (lambda: page("binary-multiplication"), "use the size 13,8 or a larger one"),

@@ -89,9 +89,9 @@ class _Reader:
             self.draft.refuse(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
         name = kind.text.strip()
         if name not in TYPES:
-            self.draft.refuse(
-                kind.node, f"this is JFLAP's {name!r}, not a Turing machine", "save a Turing machine in JFLAP"
-            )
+            other = "; finite automata are run by: tm2tfr explore FILE" if name == "fa" else ""
+            remedy = f"save a Turing machine in JFLAP{other}"
+            self.draft.refuse(kind.node, f"this is JFLAP's {name!r}, not a Turing machine", remedy)
         self.older = name != WITH_BLOCKS
         tapes = self.root.first("tapes")
         if tapes is not None and tapes.text.strip():
