@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.api.softness import for_run, for_words
 from tm2tfr.api.tracing import beyond_certificate, traced
 from tm2tfr.base.errors import CompileError, UndefinedError, UsageError, addressed, counted, indented, plural, visible
-from tm2tfr.base.text.words import LONGEST_SHOWN, MANY, applied, cut, joined, listed_word, number_of
+from tm2tfr.base.text.words import LONGEST_SHOWN, MANY, applied, cut, joined, listed, listed_word, number_of
 from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
@@ -104,11 +104,9 @@ def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str, b
     if all_up_to is not None:
         every = number_of(len(letters), 0, all_up_to)
         _refuse_too_many(every, MOST_WORDS, counted(all_up_to, "symbol"))
-        yield (
-            Inputs(up_to=all_up_to).over(letters),
-            f"all {counted(every, 'input')} of up to {counted(all_up_to, 'symbol')}",
-            True,
-        )
+        chosen = f" from {listed(letters, 6)}" if letters else ""
+        what = f"all {counted(every, 'input')} of up to {counted(all_up_to, 'symbol')}{chosen}"
+        yield Inputs(up_to=all_up_to).over(letters), what, True
     if count is not None:
         there = min(number_of(len(letters), 0, LONGEST), MOST_WORDS)
         if count > there:

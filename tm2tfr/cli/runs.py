@@ -272,6 +272,8 @@ def table(
     warn(done.misread(named))
     if done.trace.divergence is not None and not done.trace.by_chance:
         typer.echo(f"the check failed: {done.trace.divergence}", err=True)
+        if done.trace.answer == "limit":
+            typer.echo(f"the table ends after {done.trace.tokens:,} positions, without a verdict", err=True)
     _exit(done.trace)
 
 

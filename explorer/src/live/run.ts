@@ -172,7 +172,7 @@ function searched({ broken, right, about, claims, columns, reader, truth, expect
     let i = 0;
     for (const passed of labels ? wholeRun(right, tokens) : righted(right, about, claims, facts)) {
       const cells = reads(passed, i);
-      if (expected[i]!.some((cell, n) => !agrees(cell, cells[n]!))) return [`not known: the weights that this page came with go wrong on this input themselves, at position ${i}; tm2tfr check names the cause`];
+      if (expected[i]!.some((cell, n) => !agrees(cell, cells[n]!))) return [`not known: the weights that this page came with go wrong on this input themselves, at position ${i}; for these weights (Save weights), tm2tfr check names the cause`];
       i++;
     }
     const cause = labels ? causeInWhole(broken, right, about, claims, facts, position) : causeOf(broken, right, about, claims, facts);

@@ -24,7 +24,8 @@ from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import matrices, replaced
 
 pytest.importorskip("numba", reason="the fast engine needs Numba: pip install 'tm2tfr[fast]'")
-ALL = "ok    all 31 inputs of up to 4 symbols (13 accept, 18 reject): 2,632 cells compared with the simulator, all agree"
+OF = "all 31 inputs of up to 4 symbols from a, b"
+ALL = f"ok    {OF} (13 accept, 18 reject): 2,632 cells compared with the simulator, all agree"
 ACCEPTED = "      accepted: ε, a, b, aa, bb, aaa, aba, bab, bbb, aaaa, abba, baab, bbbb"
 
 
@@ -66,8 +67,8 @@ def test_all_inputs_and_random_ones(engine: str, capsys: pytest.CaptureFixture[s
     code, lines = tm2tfr_here(capsys, *check, "--all-up-to", "1", "--format", "json")
     ran = {"engine": "fast" if engine == "auto" else "dense", "dtype": "float64"}
     told = {"machine": "palindromes", "runs": 3, "compared": 84, "outcomes": {"accept": 3}, "agrees": True, **ran}
-    told |= {"accepted": ["", "a", "b"]}
-    assert (code, [json.loads(line) for line in lines]) == (0, [{**told, "inputs": "all 3 inputs of up to 1 symbol"}])
+    told |= {"accepted": ["", "a", "b"], "inputs": "all 3 inputs of up to 1 symbol from a, b"}
+    assert (code, [json.loads(line) for line in lines]) == (0, [told])
 
 
 @pytest.mark.slow
@@ -78,7 +79,7 @@ def test_the_first_that_differs_ends_it_with_its_cause(engine: str, capsys: pyte
     assert (code, lines[:3]) == (
         1,
         [
-            "FAIL  all 5 inputs of up to 4 symbols: 49 cells compared with the simulator",
+            "FAIL  all 5 inputs of up to 4 symbols from 1: 49 cells compared with the simulator",
             "      1: position 4: h should be 1, is 0",
             "      cause: layer 2 (head position), attention at position 4: h/(i+1) should be 0.2, is 0",
         ],

@@ -86,8 +86,8 @@ def _boundary(machine: Machine, wanted: str | None) -> Boundary:
     if machine.tape == "two-way":
         if wanted is not None:
             raise CompileError(
-                f"{visible(machine.name)}: the tape is two-way and has no left boundary: omit --left-boundary, "
-                "or write 'tape: one-way' in the machine"
+                f"{visible(machine.name)}: the tape is two-way and has no left boundary: omit --left-boundary "
+                "or --compare, or write 'tape: one-way' in the machine"
             )
         return "none"
     if wanted in (None, "repaired"):
