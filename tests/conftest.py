@@ -62,7 +62,8 @@ def tried(names: Iterable[str]) -> set[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if DEPTH < 1 and not any("[" in argument for argument in config.args):
+    named = config.option.keyword or any("[" in argument for argument in config.args)
+    if DEPTH < 1 and not named:
         similar = {item.nodeid for item in items if item.get_closest_marker("similar")}
         left = similar - tried(item.nodeid for item in items if item.nodeid in similar)
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])

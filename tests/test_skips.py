@@ -57,3 +57,5 @@ def test_what_is_not_marked_is_tried_whole_and_so_is_a_case_that_is_named(pytest
         pytester.runpytest_subprocess("-p", "no:cacheprovider", asked).assert_outcomes(
             passed=number, deselected=0 if number == 1 else 80 - number
         )
+    chosen = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "test_one", "test_it.py")
+    chosen.assert_outcomes(passed=40, deselected=40)

@@ -14,7 +14,7 @@ import pytest
 from tm2tfr.cli.commands import COMPLETION
 
 ROOT = Path(__file__).parents[2]
-MODULE = '''"""Rules as lines ``state symbol state symbol move``, after a line ``arrows``."""
+MODULE = '''"""Our own YAML, after a line ``arrows``."""
 
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.formats.lossless import Written
