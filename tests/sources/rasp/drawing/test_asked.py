@@ -95,8 +95,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         (
             "graph chapter --input 11",
-            "chapter is a machine, and runs are drawn of RASP programs: draw where a head looks in the run, with --head, "
-            "or watch the run in the explorer",
+            "chapter is a machine, and runs are drawn of RASP programs: draw where a head looks, with --head, or every "
+            "step: tm2tfr explore chapter --frames DIR",
         ),
         (
             "graph reverse --draws --input abc",
