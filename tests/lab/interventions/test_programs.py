@@ -141,6 +141,28 @@ def test_a_mean_that_is_always_the_same_has_no_steps(tmp_path: Path) -> None:
     assert made.folder is not None
 
 
+@pytest.mark.slow
+def test_a_selector_that_compares_nothing_selects_all_positions(tmp_path: Path) -> None:
+    """At this length, `neg` has too many combinations of values for an exact analysis, so a subspace says what is found."""
+    path = tmp_path / "negative.rasp"
+    count = 'aggregate(prevs, indicator(tokens == "{}"))'.format
+    lines = [
+        "# alphabet: (){}",
+        "# length: 6",
+        "prevs = select(indices, indices, <=);",
+        *(f"{name} = {count(start)} - {count(end)};" for name, (start, end) in {"a": "()", "b": "{}"}.items()),
+        "neg = a < 0 or b < 0;",
+        "has_neg = aggregate(full_s, indicator(neg));",
+        "z = has_neg == 0;",
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = tm2tfr.intervene(subject(path), "({)}", {("indicator(neg)", 1): "1"})
+    assert {cells["found by full_s (depth 2)"] for cells in found.expected.cells} == {1}
+    assert (found.agrees, found.known, found.first, found.explained) == (True, True, 0, ())
+    assert [answers[-1] for answers in found.expected.answers] == ["1/4"] * 4
+    assert intervene_many(subject(path), 40, words=["({)}", "(){}"]).number == 40
+
+
 def test_weights_without_layers_have_no_variable_to_draw(tmp_path: Path) -> None:
     path = tmp_path / "half.rasp"
     path.write_text("# alphabet: ab\nv = indices * (1 / 2);\n", encoding="utf-8")

@@ -214,10 +214,11 @@ class RaspRun(WiredRun):
 
     def _found(self, what: str, reads: RaspReads, claim: FoundOf, i: int) -> CausalValue:
         """Return whether the positions attended to satisfy all clusters: what is more than 1/2 of 1 short counts as 0."""
+        gaze = self._about.known.gazes[claim.selector]
+        if not gaze.clusters:  # it compares nothing, so it selects all positions, and no share of them is brought
+            return 1
         shares = [name for own, name in reads.held.items() if isinstance(own, SharesOf) and own.selector == claim.selector]
-        head = self._about.wires[shares[0]].head if shares else None
-        gaze = None if head is None else look(head.attends)
-        if gaze is None:
+        if not shares:
             self.doubt(f"nothing says how {what} is known at {i}")
             return 0
         places = self._places(shares[0], i)
