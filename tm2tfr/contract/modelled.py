@@ -60,6 +60,11 @@ class CausalRun:
     doubts: Mapping[tuple[str, int], str] = field(default_factory=dict)
     unanswered: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
 
+    @property
+    def why_unanswered(self) -> str:
+        """The first reason why an answer is unknown; empty: all answers are known."""
+        return next((why for outputs in self.unanswered.values() for why in outputs.values()), "")
+
 
 class ReadOff(Protocol):
     """A value that no subspace holds: weights read it from other variables, which are set in its place."""

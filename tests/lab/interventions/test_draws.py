@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ from tests.cli.test_commands import tm2tfr as command
 from tests.lab.interventions.agreeing import subject
 from tm2tfr.api.interventions import bases, intervene_many
 from tm2tfr.base.errors import InputError, UsageError
-from tm2tfr.lab.interventions import pairs
-from tm2tfr.lab.interventions.draws import Draws
+from tm2tfr.contract.modelled import CausalRun
+from tm2tfr.lab.interventions import draws, pairs
+from tm2tfr.lab.interventions.draws import Drawn, Draws
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
@@ -105,6 +108,22 @@ def test_a_program_that_no_intervention_changes_is_refused() -> None:
         UsageError, match="no variable has 3 settings among 300 random ones, each of which changes an answer"
     ):
         intervene_many(always, 5, effective=True, balanced=True)
+
+
+def test_a_program_whose_answers_are_all_unknown_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No compiled source has this property: the runs that interventions must come to are replaced."""
+    why = {0: {0: "nothing says how y is known at 0"}}
+
+    def unknown(drawn: Sequence[Drawn]) -> list[CausalRun]:
+        return [replace(each.base.run, unanswered=why) for each in drawn]
+
+    monkeypatch.setattr(draws, "expected_runs", unknown)
+    with pytest.raises(UsageError) as refused:
+        intervene_many(subject("reverse"), 5, effective=True)
+    assert str(refused.value) == (
+        "reverse: each of 300 random interventions has expected answers that are unknown, for example since nothing says "
+        "how y is known at 0: use other inputs, or set variables by name"
+    )
 
 
 def test_the_first_draw_that_is_as_required_is_taken() -> None:

@@ -13,6 +13,7 @@ from tests.lab.interventions.agreeing import EACH, agreeing, differing, moved, s
 from tests.strategies import tries
 from tm2tfr.api.interventions import intervene_many
 from tm2tfr.base.errors import CompileError, UsageError
+from tm2tfr.lab.interventions.tried import Tried
 
 
 @pytest.mark.slow
@@ -58,6 +59,13 @@ def test_an_answer_that_is_not_known_is_not_said_to_be_as_expected() -> None:
     ]
     expected = found.as_dict()["expected"]
     assert (expected["answers"][2:5], expected["unknown"]) == ([["0"], [None], ["1"]], [{"position": 3, "outputs": [0]}])
+    tried = Tried("running-parity", "dense")
+    tried.add(found)
+    assert str(tried).splitlines() == [
+        "running-parity: 1 random interventions, no run was compared in full: none has expected answers that are all known",
+        "  1 are left out: the expected answers are not known, and not compared; the first: state has no value at 3 then, "
+        "as in no run",
+    ]
 
 
 @pytest.mark.slow

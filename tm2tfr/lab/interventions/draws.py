@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from tm2tfr.base.errors import Tm2tfrError, UsageError, visible
@@ -121,7 +122,7 @@ class Draws:
         first = self.base(self.words[0])
         if not self.balanced:
             if self.effective and not self._found("", 1):
-                raise self._nothing(f"none of {TRIALS:,} random interventions {self._criterion}")
+                raise self._unchanging()
             return self, {}
         left_out = {name: variable.unset for name, variable in first.model.variables.items() if variable.unset}
         variables = list[str]()
@@ -146,16 +147,31 @@ class Draws:
         omit = "--effective" if self.effective else "--balanced"
         return UsageError(f"{visible(self.base(self.words[0]).name)}: {what}: omit {omit}, or use other inputs")
 
+    def _unchanging(self) -> UsageError:
+        """Return the error that no trial changes an answer, or that all have unknown answers."""
+        runs = [expected for trials in self._tried("") for _, expected in trials]
+        unknown = [run for run in runs if run.unanswered]
+        if len(unknown) < len(runs):
+            return self._nothing(f"none of {TRIALS:,} random interventions {self._criterion}")
+        name, why = visible(self.base(self.words[0]).name), unknown[0].why_unanswered
+        what = f"each of {TRIALS:,} random interventions has expected answers that are unknown, for example since {why}"
+        return UsageError(f"{name}: {what}: use other inputs, or set variables by name")
+
     def _found(self, variable: str, enough: int) -> int:
         """Return the number of interventions as required among `TRIALS` trials, or `enough`; variable: empty for any."""
         found = 0
-        for start in range(0, TRIALS, TOGETHER):
-            chances = (random.Random(f"{self.seed} trial {variable} {n}") for n in range(start, start + TOGETHER))
-            drawn = [_one(chance, self.words, self.base, variable) for chance in chances]
-            found += sum(map(self.as_required, drawn, expected_runs(drawn)))
+        for trials in self._tried(variable):
+            found += sum(starmap(self.as_required, trials))
             if found >= enough:
                 return enough
         return found
+
+    def _tried(self, variable: str) -> Iterator[list[tuple[Drawn, CausalRun]]]:
+        """Yield the trials, `TOGETHER` at a time, each with the run that it must come to; variable: empty for any."""
+        for start in range(0, TRIALS, TOGETHER):
+            chances = (random.Random(f"{self.seed} trial {variable} {n}") for n in range(start, start + TOGETHER))
+            drawn = [_one(chance, self.words, self.base, variable) for chance in chances]
+            yield list(zip(drawn, expected_runs(drawn), strict=True))
 
 
 def expected_runs(drawn: Sequence[Drawn]) -> list[CausalRun]:

@@ -27,6 +27,7 @@ class Tried:
         number: the number of interventions.
         drawn: the number of draws that gave them.
         unknown: the number of those with an unknown answer.
+        why_unknown: why the first unknown answer is unknown; empty: all are known, or the folder already had them.
         causal: the number of those that are in the data and change an answer that is known.
         explained: the number of those with known answers and unknown cells, see `Intervention.explained`.
         failures: the first interventions in which the patched weights are wrong; differing: the number of all of them.
@@ -44,6 +45,7 @@ class Tried:
     number: int = 0
     drawn: int = 0
     unknown: int = 0
+    why_unknown: str = ""
     causal: int = 0
     explained: int = 0
     differing: int = 0
@@ -96,6 +98,7 @@ class Tried:
         self.number += 1
         self.drawn += draws
         self.unknown += not done.known
+        self.why_unknown = self.why_unknown or done.expected.why_unanswered
         self.causal += self.takes(done) and done.causal
         self.explained += done.known and bool(done.explained)
         self.differing += not done.agrees
@@ -120,20 +123,17 @@ class Tried:
         return {**names, **counts, **choice, "failures": [each.as_dict() for each in self.failures]}
 
     def __str__(self) -> str:
-        said = [f"{self.subject}: {self.number:,} random interventions, the patched weights ({self.engine}) "]
         known, kept = self.number - self.unknown, self.number - self.left_out
-        every = f"all {known:,} whose answers are known" if self.unknown else "all of them"
-        said[0] += (
-            f"do what is expected in {every}" if self.agrees else f"differ from what is expected in {self.differing:,}"
-        )
+        said = [f"{self.subject}: {self.number:,} random interventions, {self._outcome(known)}"]
         changing = "change an answer that is known" if kept > known else "change an answer"
-        said.append(f"  {self.causal:,} {changing}, {kept - self.causal:,} do not")
+        said += [f"  {self.causal:,} {changing}, {kept - self.causal:,} do not"] if kept else []
         said += [f"  {self.redrawn}"] if self.redrawn else []
         said += [f"  {self.spread}"] if self.balanced else []
         said += [f"  not set: {name}: {why}" for name, why in self.unbalanced.items()]
         if self.unknown:
             kept_as = "are left out" if self.left_out else "are kept, with null in the place of what is not known"
             said.append(f"  {self.unknown:,} {kept_as}: the expected answers are not known, and not compared")
+            said[-1] += f"; the first: {self.why_unknown}" if self.why_unknown and not known else ""
         if self.explained:
             said.append(f"  {self.explained:,} have cells of which nothing is known, which are not compared")
         if self.inputs:
@@ -142,6 +142,14 @@ class Tried:
             more = f", {self.reused:,} of which were there" if self.reused else ""
             said.append(f"  written to {self.folder}{more}")
         return "\n".join([*said, *(f"\n{failure}" for failure in self.failures[:1])])
+
+    def _outcome(self, known: int) -> str:
+        if not self.agrees:
+            return f"the patched weights ({self.engine}) differ from what is expected in {self.differing:,}"
+        if self.unknown and not known:
+            return "no run was compared in full: none has expected answers that are all known"
+        every = f"all {known:,} whose answers are known" if self.unknown else "all of them"
+        return f"the patched weights ({self.engine}) do what is expected in {every}"
 
 
 def shown_outcomes(outcomes: Mapping[str, int]) -> str:
