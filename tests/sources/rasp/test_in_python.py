@@ -175,6 +175,17 @@ def test_equal_selectors_share_a_head(made: Callable[[], Program]) -> None:
     assert report.passed, report
 
 
+def test_equal_selectors_have_the_first_name_and_equal_s_ops_the_name_of_the_answer() -> None:
+    first, second = select(tokens, tokens, "=="), select(tokens, tokens, "==")
+    share = aggregate(first, indicator(tokens == "a"))
+    again = aggregate(second, indicator(share > 0.5))
+    named = {"s": first, "t": second, "share": share, "again": again, "last": again}
+    decoder = tm2tfr.compile(program("x", named, alphabet="ab"), max_length=3)
+    assert kinds(decoder)["heads"] == ["s", "s (depth 2)"]
+    assert kinds(decoder)["subspaces"][1:5] == ["mean share", "steps of share", "mean last", "steps of last"]
+    assert tm2tfr.explain(decoder).by_name["t"].meaning == "a selector: the heads s, s (depth 2)"
+
+
 def test_a_shared_head_is_labelled_set_and_drawn() -> None:
     made = program("x", {
         "same": select(tokens, tokens, "==") & select(indices, indices, "<"),

@@ -1,6 +1,7 @@
 """What people call the s-ops and selectors of a program: one name for each, wherever it is shown.
 
-- What a variable of the program holds in the end goes by the variable: ``hist``.
+- What a variable of the program holds in the end goes by the variable: ``hist``. Of several such variables, the chosen s-op
+  counts, otherwise the first one.
 - What a function assigns to a variable goes by the call and the variable, ``num_prevs(bools).selected``, and what it
   returns by the call, ``num_prevs(bools)``.
 - Anything else goes by its text, which refers to its parts by their names: ``select(tokens, tokens, ==)``.
@@ -10,7 +11,8 @@ it: ``hist.aggregate(… or same, indicator(…))``. Of two things with one name
 ``f(x).y'``; s-ops, and selectors, that are made in the same way may share a name, as they share a
 subspace or a head.
 
-Lines elsewhere in the program change no name: no name has the number of a node, a line or a layer in it.
+Lines elsewhere in the program change no name, unless they assign the same thing to a variable: no name has the number of a
+node, a line or a layer in it.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class _Described:
         defined = {
             names[node]: ModelVariable(
                 name=names[node],
-                meaning="an s-op" if isinstance(node, rasp.SOp) else "a selector",
+                meaning="an s-op" if isinstance(node, rasp.SOp) else self._of_selector(number),
                 kind="label",
                 formula=self._equation(node),
                 stored=False,
@@ -103,6 +103,12 @@ class _Described:
     def _values(self, sops: SopNumbers) -> str:
         texts = ["tokens" if number is None else self._sop(number) for number in sops]
         return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+    def _of_selector(self, number: int) -> str:
+        """Return what a selector is that no head is named after: another head may compute an equal one."""
+        gaze = self._weights.known.gazes.get(number)
+        heads = [name for claim, own in self._gazes.items() if own == gaze for name in self._heads.get(claim, ())]
+        return f"a selector: the head{'s' if heads[1:] else ''} {', '.join(heads)}" if heads else "a selector"
 
     def _cluster(self, literals: Literals) -> str:
         return " and ".join(f"{'' if true else 'not '}{self._selector(number)}" for number, true in literals)
