@@ -149,6 +149,22 @@ def test_every_named_s_op_has_a_label_column() -> None:
         assert all(names & columns for names in same.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "head", "brought"),
+    [
+        (None, "ab", "width of same_tok", "'mean selector_width(same_tok).share'"),
+        (None, "ab", "same_tok at 0", "'found by same_tok at 0'"),
+        ("chapter", "1", "cell h", "'h', 'h^2', 'e_x(h)'"),
+    ],
+)
+def test_the_name_of_a_head_is_refused_with_what_it_brings(name: str | None, word: str, head: str, brought: str) -> None:
+    found = subject(read(HIST, file="hist.rasp").program, max_length=4) if name is None else tm2tfr.Subject.of(name)
+    with pytest.raises(UsageError) as refused:
+        tm2tfr.intervene(found, word, {(head, 1): 1})
+    what = f"{head}@1: {head!r} is a head, and only variables can be set"
+    assert str(refused.value) == f"{what}: set what it brings, {brought}"
+
+
 def test_where_nothing_can_be_set_no_empty_list_is_offered() -> None:
     program = read("# alphabet: ab\nx = 7 // 2;\ny = x + indices;\n", file="y.rasp").program
     with pytest.raises(UsageError, match="has no variable 'x', and no other that can be set: choose another program$"):

@@ -23,6 +23,7 @@ from tm2tfr.lab.interventions.intervention import (
     text_of_unknown,
     wrong_cells,
 )
+from tm2tfr.transformer.listing import wiring
 from tm2tfr.transformer.weights import Decoder
 
 ColumnPlaces = Mapping[str, tuple[str, ...] | str]
@@ -96,6 +97,9 @@ class Base:
             return found
         if why or name in model.fixed:
             raise UsageError(f"{where}: {asked} cannot be set: {model.fixed.get(name) or why}")
+        if brought := self._brought_by(asked):
+            what = f"{where}: {asked!r} is a head, and only variables can be set: set what it brings"
+            raise UsageError(f"{what}, {listing(brought, most=MOST_NAMED)}")
         known = [
             *model.read_off,
             *model.variables,
@@ -121,6 +125,15 @@ class Base:
         """Return the name of the variable that a subspace holds."""
         own = (each.name for each in self.model.variables.values() if each.subspace == subspace)
         return next(own, self.decoder.layout.subspace(subspace).holds)
+
+    def _brought_by(self, head: str) -> list[str]:
+        """Return the variables that a head brings, or that are computed from these; empty: there is no such head."""
+        wires = wiring(self.decoder, by_name=True).wires
+        brought = {name for name, wire in wires.items() if wire.head is not None and wire.head.name == head}
+        readers = {name for name, wire in wires.items() if wire.reads & brought}
+        settable = {name: each.subspace or name for name, each in self.model.variables.items() if not each.unset}
+        every = ([name for name, space in settable.items() if space in spaces] for spaces in (brought, readers))
+        return next(filter(None, every), [])
 
     def _more(self) -> str:
         return "" if len(self.model.variables) <= MOST_NAMED else " (tm2tfr intervene --variables lists all)"
