@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, isfinite
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -96,6 +96,11 @@ def _unary(operator: str) -> Callable[[Any], Any]:
     return lambda self: _made(lambda value: operators.prefixed(operator, value, _MAKE), self)
 
 
+def _named(self: Any, name: str) -> NoReturn:
+    """Refuse: names are given to `program`."""
+    raise CompileError(f"names are given to 'program': use program('name', {{{name!r}: s-op or selector}}, alphabet='ab')")
+
+
 class SequenceOp:
     """An s-op with the operators of Python; `node` is the s-op itself."""
 
@@ -114,6 +119,8 @@ class SequenceOp:
     __iter__ = None  # otherwise Python goes through s[0], s[1], …, and an s-op has no last item
     __array_ufunc__ = None  # numpy leaves ``np.int64(3) + indices`` to the s-op
     not_a_program = "an s-op alone has no name and no alphabet: use program('name', s-op, alphabet='ab')"
+
+    named = _named
 
     def __init__(self, node: SOp) -> None:
         self.node = node
@@ -175,6 +182,8 @@ class SelectorOp:
     __and__, __or__, __invert__ = _binary("and"), _binary("or"), _unary("not")
     __array_ufunc__ = None
     not_a_program = "a selector alone gives no values: use program('name', aggregate(selector, s-op), alphabet='ab')"
+
+    named = _named
 
     def __init__(self, node: Selector) -> None:
         self.node = node

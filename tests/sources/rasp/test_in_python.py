@@ -262,6 +262,13 @@ def test_an_alphabet_is_written_as_everywhere() -> None:
     assert program("x", indices, alphabet=np.arange(2)).alphabet == (0, 1)
 
 
+def test_a_name_is_given_to_the_program() -> None:
+    remedy = r"use program\('name', \{'n': s-op or selector\}, alphabet='ab'\)"
+    for each in (indices, select(tokens, tokens, "==")):
+        with pytest.raises(CompileError, match=f"^names are given to 'program': {remedy}$"):
+            each.named("n")
+
+
 def test_tokens_as_numbers() -> None:
     made = program("half", tokens_int / 2)
     assert evaluate(made, [1, 2]).values[made.sop] == (Fraction(1, 2), 1)
