@@ -1,7 +1,7 @@
 """The commands and outputs that the documentation shows: run, compared, and rewritten on request.
 
 A fenced block ``console`` holds commands (``$ …``), each followed by exactly what it prints. They are run in
-order in one empty directory per document. ``python -m tests.readme`` writes what they print now.
+order in one empty directory per document. ``python -m tests.readme [FILE …]`` writes what they print now.
 """
 
 from __future__ import annotations
@@ -68,6 +68,6 @@ def executed(document: str, programs: Path | None = None) -> str:
 
 
 if __name__ == "__main__":
-    for name in DOCUMENTS:
+    for name in sys.argv[1:] or DOCUMENTS:
         new = executed(name)
         (ROOT / name).write_text(new, encoding="utf-8")
