@@ -110,6 +110,7 @@ def test_its_model_is_that_of_the_program_in_between(tmp_path: Path) -> None:
     assert (made.folder / "labels" / "00000-of-00001.parquet").is_file()
 
 
+@pytest.mark.slow
 def test_a_variable_is_set() -> None:
     """A level that is changed changes the state: the same in the model and in the weights."""
     assert "before_2" in str(tm2tfr.causal_variables("ends-with-abb", "abb"))

@@ -172,6 +172,7 @@ REACHES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "dtype", "head", "positions"), REACHES)
 def test_every_machine_is_certified_as_far(engine: str, dtype: str, head: int, positions: int) -> None:
     machines: list[Machine] = [load(name) for name in shipped()] + [family.machine(5**100) for family in SIZES]

@@ -143,6 +143,7 @@ ASKED: dict[str, tuple[tuple[str, ...], str, Plan]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED)
 def test_the_library_says_what_the_command_says(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments, subject, plan = ASKED[asked]

@@ -121,6 +121,7 @@ def test_a_sabotage_is_caught_at_the_same_cell_with_the_same_cause(name: str) ->
     assert caught > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "word"), [("busy-beaver-5", ""), ("palindromes", "abba"), ("chapter", "1" * 8)])
 def test_a_run_that_is_resumed_even_in_its_prompt_goes_on_as_if_nothing_had_been(name: str, word: str) -> None:
     universal, decoder = in_the_prompt(load(name))

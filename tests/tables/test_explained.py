@@ -20,6 +20,7 @@ def names(decoder: tm2tfr.Decoder) -> list[str]:
     return [subspace.name if by_name else subspace.holds for subspace in decoder.layout.subspaces]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chapter", "palindromes", "full-adder", "histogram", "most-frequent", "since-b", "hop-1"])
 def test_every_variable_that_weights_hold_is_explained_in_the_order_of_the_layers(name: str) -> None:
     found, decoder = tm2tfr.explain(name), tm2tfr.compile(name)

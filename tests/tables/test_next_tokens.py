@@ -42,6 +42,7 @@ def test_text_has_a_bar_for_each_step() -> None:
     assert tm2tfr.next_tokens("full-adder", "101", sampling=tm2tfr.Sampling(seed=1, temperature=0.5)).text() == SAMPLE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".svg", ".png", ".pdf"])
 def test_a_picture_is_written_and_the_same_run_is_the_same_picture(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

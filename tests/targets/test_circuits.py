@@ -93,6 +93,7 @@ SAID = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", EVERY)
 def test_what_is_said_of_it(to: str, tmp_path: Path) -> None:
     folder = tmp_path / "x"

@@ -46,6 +46,7 @@ def random_text(chance: Random, depth: int = 3) -> str:
     return chance.choice(shapes)
 
 
+@pytest.mark.slow
 def test_both_evaluators_agree() -> None:
     """The engines' expressions and the reference's rules are two programs; both read what is written, or neither does."""
     chance, compared = Random(1), 0

@@ -63,6 +63,7 @@ def test_long_values_are_packed_into_several_numbers_or_none_and_pairs_are_looke
     assert whole.logits.tolist() == parts.logits.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uniform", [True, False])
 @pytest.mark.parametrize("mask", ["future", "past", "none"])
 def test_sums_that_64_bits_do_not_hold_are_not_packed(mask: Any, uniform: bool) -> None:

@@ -32,6 +32,7 @@ def test_a_claim_made_from_the_key_is_right_in_everything(truth: HiddenTruth) ->
     assert len(str(found).splitlines()) == 12
 
 
+@pytest.mark.slow
 def test_an_empty_claim_finds_nothing(truth: HiddenTruth) -> None:
     found = score(read_claim(template(truth), truth), truth)
     assert tuple(found.kinds) == KINDS
@@ -67,6 +68,7 @@ def test_a_random_claim_is_near_chance(truth: HiddenTruth) -> None:
     assert np.mean([s.kinds["decoys"].measure for s in every]) == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_claim_that_is_too_much_loses_precision(truth: HiddenTruth) -> None:
     everything = HiddenClaim(
         heads=dict.fromkeys(truth.heads, "nothing"),

@@ -42,6 +42,7 @@ def test_renamed_tokens_are_answered_as_their_own_names_were(name: str, tmp_path
     assert verified(made.decoder, load_key(tmp_path / "key.json")).proved
 
 
+@pytest.mark.slow
 def test_outputs_and_labels_are_renamed_but_for_numbers(tmp_path: Path) -> None:
     made = tm2tfr.disguise("sort", grade=1, seed=7, rename_tokens=True)
     text, number = made.key.outputs

@@ -91,6 +91,7 @@ def outcome(here: Base, name: str, position: int, value: str, base: Callable[[st
     return "known" if done.known else "not known"
 
 
+@pytest.mark.slow
 def test_a_histogram_is_set_by_what_it_is_read_from() -> None:
     found = subject(read(HIST, file="hist.rasp").program)
     done = tm2tfr.intervene(found, "abab", {("hist", 1): 3})

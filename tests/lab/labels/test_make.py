@@ -173,6 +173,7 @@ def test_numbers_beyond_all_floats_are_infinite() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_splits_have_no_input_in_common(tmp_path: Path) -> None:
     found = made(tmp_path / "out", all_up_to=4, test=0.25)
     assert (found.tally.runs, found.train, found.test) == (31, 23, 8)

@@ -145,6 +145,7 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         tm2tfr.measure_softness(REVERSE, "abc")
 
 
+@pytest.mark.slow
 def test_check_reads_outputs_under_softmax_as_trace_does(capsys: pytest.CaptureFixture[str]) -> None:
     soft = ("--attention", "softmax", "--temperature")
     code, lines = tm2tfr_here(capsys, "check", REVERSE, "--all-up-to", "4", *soft, "0.1")

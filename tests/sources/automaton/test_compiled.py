@@ -175,6 +175,7 @@ def test_another_alphabet_rejects_and_is_read_anew_by_an_expression() -> None:
     assert tm2tfr.check(tm2tfr.compile("regex:.*a", alphabet="abc"), "abca").result.outcome == "accept"
 
 
+@pytest.mark.slow
 def test_the_table_has_the_run() -> None:
     decoder = compile_automaton(load("mod-3").program, AutomatonOptions())
     truth = AutomatonTruth(load("mod-3").program, "1001", decoder)

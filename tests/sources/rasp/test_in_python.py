@@ -131,6 +131,7 @@ def test_so_do_the_heads_and_equations_of_a_width() -> None:
     assert tm2tfr.explain(ours).as_dict() == tm2tfr.explain(theirs).as_dict()
 
 
+@pytest.mark.slow
 def test_a_program_does_not_depend_on_those_made_before() -> None:
     programs = [program("hist", {"same": same, "hist": selector_width(same)}, alphabet="ab") for _ in range(2)]
     assert [made.sop.number for made in programs] == [programs[0].sop.number] * 2

@@ -61,6 +61,7 @@ def test_shipped_programs_have_names_for_people(length: int | None) -> None:
         assert wrong_nodes(program) == [], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs_have_names_for_people(part: int) -> None:
     for program, decoder in compiled(tries(50), seed=1_000 * part):
@@ -164,6 +165,7 @@ def changed(text: str) -> Iterator[str]:
             yield "\n".join([*head[:n], more, *head[n:], last, ""])
 
 
+@pytest.mark.slow
 def test_lines_elsewhere_rename_nothing() -> None:
     tried = 0
     for seed in range(tries(60)):

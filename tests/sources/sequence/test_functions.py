@@ -34,6 +34,7 @@ def same(name: str, theirs: Any, *values: Any) -> bool:
     return bool(outcome(lambda: applied(name, own, {})) == outcome(theirs, *values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(BINARY) - {"^", "*", "and", "or"}))
 @given(left=atoms, right=atoms)
 @settings(max_examples=tries(200))

@@ -134,6 +134,7 @@ def test_the_graph_holds_every_rule_once(machine: Machine) -> None:
     assert len(edges) == len(machine.transitions)
 
 
+@pytest.mark.slow
 def test_a_thousand_states() -> None:
     """One ring of 1,000 states: deep enough to break anything that recurses."""
     table = {(f"q{i}", a): (f"q{(i + (a != '_')) % 1000}", a, "R") for i in range(1000) for a in "_123456789"}

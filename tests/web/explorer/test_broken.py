@@ -95,6 +95,7 @@ def compared(blank: Any, kind: str, count: int, seed: int) -> list[str]:
     return differ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_names_the_cause_that_the_check_names(blank: Any, kind: str) -> None:
     assert compared(blank, kind, QUICK, seed=0) == []
