@@ -47,12 +47,12 @@ document.getElementById("back").addEventListener("click", () => go(now - 1));
 document.getElementById("on").addEventListener("click", () => go(now + 1));
 document.getElementById("notes").addEventListener("click", notes);
 document.getElementById("theme").addEventListener("click", theme);
-const seen = new IntersectionObserver((entries) => {
-  for (const { isIntersecting, target } of entries)
-    if (isIntersecting) {
-      now = slides.indexOf(target) + 1;
-      history.replaceState(null, "", `#${now}`);
-    }
+// What is in sight is measured anew: an entry may be about a slide that has been left since.
+const seen = new IntersectionObserver(() => {
+  const place = slides.findIndex((slide) => Math.abs(slide.getBoundingClientRect().top) < 0.4 * innerHeight);
+  if (place < 0) return;
+  now = place + 1;
+  history.replaceState(null, "", `#${now}`);
 }, { threshold: 0.6 });
 for (const slide of slides) seen.observe(slide);
 if (location.hash) go(now);
