@@ -56,11 +56,10 @@ def written(
     """
     wanted: dict[str, rasp.Node] = {**(selectors or {}), **sops}
     nodes = rasp.needed(wanted.values())
-    parts: _Parts = rasp.made_of
-    if library and not any(isinstance(node, rasp.Repeat) for node in nodes):
-        parts = _parts_with_library
-        nodes = rasp.needed(wanted.values(), parts)
-    writer = _Writer(nodes, wanted, parts)
+    library = library and not any(isinstance(node, rasp.Repeat) for node in nodes)
+    if library:
+        nodes = rasp.needed(wanted.values(), _parts_with_library)
+    writer = _Writer(nodes, wanted, library=library)
     for node in nodes:
         writer.take(node)
     before = -1  # nodes are written in the order of their creation, and those that come out of order once more
@@ -111,9 +110,10 @@ class Loops:
 class _Writer:
     """The lines that have been written, and how each node is referred to."""
 
-    def __init__(self, nodes: tuple[rasp.Node, ...], wanted: Mapping[str, rasp.Node], parts: _Parts) -> None:
+    def __init__(self, nodes: tuple[rasp.Node, ...], wanted: Mapping[str, rasp.Node], *, library: bool) -> None:
         self.lines: list[str] = []
-        self.library = parts is _parts_with_library
+        self.library = library
+        parts = _parts_with_library if library else rasp.made_of
         self.numbers = 0
         self.text: dict[int, str] = {}
         self.uses = Counter(part.number for node in nodes for part in parts(node))
@@ -202,10 +202,6 @@ class _Writer:
         raise TypeError(f"{type(node).__name__} is not a node of a program")
 
 
-_Parts = Callable[[rasp.Node], Iterable[rasp.Node]]
-"""Node -> the nodes to which its text refers."""
-
-
 def _is_of_library(node: rasp.Node) -> bool:
     """Return whether a node is a variable of the library; a variable of a function may have the same name."""
     return node.name == node.statement and node.name in library_names()
@@ -220,6 +216,7 @@ def _library_call(node: rasp.Node) -> rasp.Call | None:
 
 
 def _parts_with_library(node: rasp.Node) -> Iterable[rasp.Node]:
+    """Return the nodes to which the text of a node refers where the text uses the library."""
     if _is_of_library(node):
         return ()
     call = _library_call(node)
